@@ -1,0 +1,555 @@
+/*
+ * libtransformer: trains and runs the encoder-decoder Transformer of "Attention Is All You Need"
+ * (Vaswani et al. 2017, arXiv 1706.03762) on CPUs. Section numbers below are those of the paper.
+ *
+ * Conventions
+ *   out first     x_create(&x, ...) gives ownership, x_free(x) takes NULL and never fails, a getter lends.
+ *   options       structs that begin with struct_size: fill with their _init function, then change fields. A field
+ *                 added by a later version means "as before" at zero, so a program built against an older header
+ *                 keeps its behaviour.
+ *   error         caller-owned detail of a failure; NULL when not wanted; written only on failure.
+ *   text          (pointer, length) in UTF-8; NUL is an ordinary byte; a '\n' inside a line is ordinary too.
+ *   threads       each handle states its rule; the library has no global mutable state, installs no signal handler,
+ *                 prints nothing, reads no environment variable, and never ends the process.
+ *   results       depend on inputs, options and seed alone; not on thread counts or on which sentences share a batch.
+ */
+#ifndef TRANSFORMER_H
+#define TRANSFORMER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define TFM_API __attribute__((visibility("default")))
+#else
+#define TFM_API
+#endif
+
+#define TFM_VERSION_MAJOR 0
+#define TFM_VERSION_MINOR 1
+#define TFM_VERSION_PATCH 0
+
+/* Result of every call that can fail. Values never change once released. */
+typedef enum tfm_status {
+    TFM_OK            = 0,
+    TFM_E_INVALID     = -1, /* an argument breaks the documented contract             */
+    TFM_E_NOMEM       = -2, /* the allocator returned NULL; the object is unchanged    */
+    TFM_E_IO          = -3, /* the operating system refused to read, write or start    */
+    TFM_E_FORMAT      = -4, /* a file or text is truncated, corrupt, or of another kind */
+    TFM_E_UNSUPPORTED = -5, /* valid, but not known to this version                    */
+    TFM_E_CANCELLED   = -6  /* a callback asked to stop; everything is valid           */
+} tfm_status;
+
+/* Detail of one failure. Layout is frozen (256 bytes). */
+typedef struct tfm_error {
+    int32_t status;       /* a tfm_status                                          */
+    char    message[252]; /* one English line, no newline, always terminated       */
+} tfm_error;
+
+/*
+ * One function does all three: resize(user, NULL, 0, n) allocates, resize(user, p, n, m) resizes,
+ * resize(user, p, n, 0) frees and returns NULL. Called from the thread that made the API call.
+ */
+typedef struct tfm_allocator {
+    void *(*resize)(void *user, void *ptr, size_t old_size, size_t new_size);
+    void *user;
+} tfm_allocator;
+
+/* A piece of UTF-8 text, not terminated. Layout is frozen. */
+typedef struct tfm_text {
+    const char *data;
+    size_t      size; /* bytes */
+} tfm_text;
+
+/* A sequence of token ids. Layout is frozen. */
+typedef struct tfm_ids {
+    const int32_t *data;
+    size_t         size;
+} tfm_ids;
+
+/* Ids that every vocabulary reserves. */
+#define TFM_PAD 0 /* never produced, never fed       */
+#define TFM_EOS 1 /* ends every source and target    */
+#define TFM_BOS 2 /* first input of the decoder      */
+#define TFM_UNK 3 /* what a tokenizer cannot express */
+
+/* A message of level 0 (information) or 1 (warning), one line. Called from the thread that made the API call. */
+typedef void (*tfm_log_fn)(void *user, int32_t level, const char *message);
+
+/* "0.1.0". Static storage. since 0.1 */
+TFM_API const char *tfm_version(void);
+/* "invalid argument" and so on; "unknown status" for a number not listed above. Static storage. since 0.1 */
+TFM_API const char *tfm_status_name(int32_t status);
+
+/* ------------------------------------------------------------------------------------------------ tokenizer ---- */
+
+/*
+ * Text <-> ids by byte pair encoding (5.1; Sennrich et al. 2016), one vocabulary for both languages.
+ * Thread safety: immutable after creation; share it between threads freely.
+ */
+typedef struct tfm_tokenizer tfm_tokenizer;
+
+#define TFM_BPE_REVERSIBLE   0 /* raw text; spaces are a symbol, unknown characters become bytes: decode(encode(x)) == x */
+#define TFM_BPE_SUBWORD_NMT  1 /* pre-tokenised text; merges and "@@ " output as subword-nmt 0.3                         */
+
+/* How to learn a tokenizer. Start from tfm_tokenizer_options_init(). */
+typedef struct tfm_tokenizer_options {
+    uint32_t struct_size;
+    uint32_t dialect;       /* TFM_BPE_*; default TFM_BPE_REVERSIBLE                                          */
+    uint32_t vocab_size;    /* reversible: entries wanted, specials and 256 bytes included; default 8000. Learning that
+                               runs out of pairs first stops with a smaller vocabulary and logs a warning       */
+    uint32_t merges;        /* subword-nmt: merge operations; default 10000. The vocabulary is what they leave   */
+    uint32_t min_frequency; /* a pair seen less often is not merged; default 2                                  */
+    uint32_t replace_invalid; /* 0: invalid UTF-8 is an error naming the line; 1: U+FFFD replaces it; default 0   */
+    const tfm_allocator *allocator; /* NULL: malloc; must outlive the tokenizer */
+    tfm_log_fn log;         /* NULL: silence */
+    void      *log_user;
+} tfm_tokenizer_options;
+
+/* Fills *options with the defaults above; pass sizeof *options. since 0.1 */
+TFM_API void tfm_tokenizer_options_init(tfm_tokenizer_options *options, size_t struct_size);
+
+/*
+ * Learns merges and vocabulary from lines. The result depends on the multiset of the lines only, ties are broken by a total order.
+ * returns TFM_OK, TFM_E_INVALID (no text, bad option), TFM_E_FORMAT (invalid UTF-8; names the line), TFM_E_NOMEM,
+ *         TFM_E_UNSUPPORTED. since 0.1
+ */
+TFM_API tfm_status tfm_tokenizer_learn(tfm_tokenizer **out, const tfm_tokenizer_options *options,
+                                       const tfm_text *lines, size_t n_lines, tfm_error *error);
+/* Reads what tfm_tokenizer_save() wrote, or the tokenizer inside a model file. since 0.1 */
+TFM_API tfm_status tfm_tokenizer_load(tfm_tokenizer **out, const char *path, const tfm_allocator *allocator,
+                                      tfm_error *error);
+/* Reads a subword-nmt codes file; the vocabulary is made of the tokens that these merges leave in lines (most frequent
+ * first, ties by byte order); give the training text of both languages. since 0.1 */
+TFM_API tfm_status tfm_tokenizer_import(tfm_tokenizer **out, const char *codes_path, const tfm_text *lines,
+                                        size_t n_lines, const tfm_allocator *allocator, tfm_error *error);
+/* Writes a JSON file, atomically. since 0.1 */
+TFM_API tfm_status tfm_tokenizer_save(const tfm_tokenizer *tokenizer, const char *path, tfm_error *error);
+/* Writes the merges as a subword-nmt codes file (dialect TFM_BPE_SUBWORD_NMT only), atomically. since 0.1 */
+TFM_API tfm_status tfm_tokenizer_export(const tfm_tokenizer *tokenizer, const char *codes_path, tfm_error *error);
+TFM_API void tfm_tokenizer_free(tfm_tokenizer *tokenizer);
+
+/* Number of ids, specials included. since 0.1 */
+TFM_API uint32_t tfm_tokenizer_vocab_size(const tfm_tokenizer *tokenizer);
+/* TFM_BPE_*. since 0.1 */
+TFM_API uint32_t tfm_tokenizer_dialect(const tfm_tokenizer *tokenizer);
+/* The token of an id as it stands in the vocabulary ("<pad>", "hel@@", "\xE2\x96\x81the"); lent; size 0 when id is out of range. since 0.1 */
+TFM_API tfm_text tfm_tokenizer_token(const tfm_tokenizer *tokenizer, int32_t id);
+/* The id of a token of the vocabulary, or TFM_UNK. since 0.1 */
+TFM_API int32_t tfm_tokenizer_id(const tfm_tokenizer *tokenizer, tfm_text token);
+
+/*
+ * Ids of a line, without EOS. Like snprintf: *n_ids receives how many there are, at most capacity are written; ids may be NULL with
+ * capacity 0. returns TFM_OK, TFM_E_FORMAT for invalid UTF-8 (see tfm_utf8_repair), TFM_E_NOMEM. since 0.1
+ */
+TFM_API tfm_status tfm_tokenizer_encode(const tfm_tokenizer *tokenizer, tfm_text line, int32_t *ids, size_t capacity,
+                                        size_t *n_ids, tfm_error *error);
+/* Text of ids; PAD, BOS and EOS are skipped. Sizes as above, in bytes, no terminator. since 0.1 */
+TFM_API tfm_status tfm_tokenizer_decode(const tfm_tokenizer *tokenizer, tfm_ids ids, char *text, size_t capacity,
+                                        size_t *size, tfm_error *error);
+/* The line cut into tokens and joined by spaces: subword-nmt's "apply-bpe" in that dialect. Sizes as above. since 0.1 */
+TFM_API tfm_status tfm_tokenizer_segment(const tfm_tokenizer *tokenizer, tfm_text line, char *text, size_t capacity,
+                                         size_t *size, tfm_error *error);
+
+/* Byte offset of the first invalid UTF-8 sequence (overlong, surrogate, above U+10FFFF, truncated), or SIZE_MAX. since 0.1 */
+TFM_API size_t tfm_utf8_check(tfm_text text);
+/* The text with each maximal invalid part replaced by U+FFFD. Sizes as tfm_tokenizer_decode. since 0.1 */
+TFM_API void tfm_utf8_repair(tfm_text text, char *out, size_t capacity, size_t *size);
+
+/* ---------------------------------------------------------------------------------------------------- model ---- */
+
+/*
+ * Weights and configuration of one Transformer, and the tokenizer it was trained with.
+ * Thread safety: immutable after creation; share it between threads freely.
+ */
+typedef struct tfm_model tfm_model;
+
+#define TFM_POST_NORM 0 /* LN(x + Sublayer(x)), 3.1                        */
+#define TFM_PRE_NORM  1 /* x + Sublayer(LN(x)), one more LN after each stack */
+
+#define TFM_POSITIONS_PAPER   0 /* 3.5: sine and cosine interleaved                                       */
+#define TFM_POSITIONS_HALVES  1 /* tensor2tensor, fairseq, Marian: sines, then cosines, exponent i/(d/2-1) */
+#define TFM_POSITIONS_LEARNED 2 /* Table 3, row E: one table per stack                                     */
+
+#define TFM_SHARE_ALL    0 /* 3.4: one matrix for source, target and output */
+#define TFM_SHARE_TARGET 1 /* target embedding and output share one         */
+#define TFM_SHARE_NONE   2
+
+#define TFM_START_BOS  0 /* the decoder's first input is the embedding of TFM_BOS     */
+#define TFM_START_ZERO 1 /* it is the zero vector (tensor2tensor); position 0 is added */
+
+#define TFM_INIT_FUSED    0 /* Xavier limits of merged Q|K|V matrices, as the 2017 code created them */
+#define TFM_INIT_SEPARATE 1 /* Xavier limits of each matrix by itself                                */
+
+/* Sizes and form of a model. Start from tfm_model_options_init() or _preset(). */
+typedef struct tfm_model_options {
+    uint32_t struct_size;
+    uint32_t n_encoder_layers; /* N; 1..256, default 6                                            */
+    uint32_t n_decoder_layers; /* N; 1..256, default 6                                            */
+    uint32_t d_model;          /* width of a position; 1..65536, default 512                      */
+    uint32_t d_ff;             /* inner width of eq. (2); 1..1048576, default 2048                */
+    uint32_t n_heads;          /* h; 1..1024, default 8                                           */
+    uint32_t d_k;              /* width of a query and key per head; 0: d_model / n_heads; <= 4096 */
+    uint32_t d_v;              /* width of a value per head; 0: d_model / n_heads; <= 4096         */
+    uint32_t vocab_size;       /* target ids; 4..16777216; no default (a tokenizer sets it)        */
+    uint32_t source_vocab_size;/* 0: as vocab_size; must equal it when all embeddings are shared  */
+    uint32_t norm_order;       /* TFM_POST_NORM (default) or TFM_PRE_NORM                         */
+    uint32_t positions;        /* TFM_POSITIONS_*; default paper                                  */
+    uint32_t position_offset;  /* index of the first position; default 0                          */
+    uint32_t max_positions;    /* learned positions: rows of the table, longest sequence; default 256 */
+    uint32_t sharing;          /* TFM_SHARE_*; default all                                        */
+    uint32_t start;            /* TFM_START_*; default BOS                                        */
+    uint32_t attention_bias;   /* biases on Q, K, V, O; default 0                                 */
+    uint32_t ffn_bias;         /* b_1, b_2 of eq. (2); default 1                                  */
+    uint32_t softmax_bias;     /* bias of the output projection; default 0                        */
+    uint32_t init;             /* TFM_INIT_*; default fused                                       */
+    float    layer_norm_eps;   /* inside the root; > 0, default 1e-6                              */
+    uint32_t reserved;         /* 0 */
+    uint64_t seed;             /* of the random weights; default 1                                */
+    const tfm_allocator *allocator; /* NULL: malloc; must outlive the model                       */
+} tfm_model_options;
+
+/* Fills *options with the base model of Table 3. Pass sizeof *options. since 0.1 */
+TFM_API void tfm_model_options_init(tfm_model_options *options, size_t struct_size);
+/* Sets the sizes of "tiny" (4+4 layers, d 128, d_ff 256, h 4), "small" (4+4, 256, 1024, 4), "base" or "big" (Table 3) and leaves
+ * the other fields. TFM_E_INVALID for another name. since 0.1 */
+TFM_API tfm_status tfm_model_options_preset(tfm_model_options *options, const char *name, tfm_error *error);
+/* Sets one field by its name above, from text: numbers, or names ("pre", "halves", "none", "zero", "separate"). since 0.1 */
+TFM_API tfm_status tfm_model_options_set(tfm_model_options *options, const char *name, const char *value,
+                                         tfm_error *error);
+
+/* Parameter counts (PAPER Table 3's last column counts them) and multiply-add costs of a configuration. */
+typedef struct tfm_model_costs {
+    uint64_t attention;      /* parameters of one attention sub-layer                       */
+    uint64_t feedforward;    /* of one feed-forward sub-layer                               */
+    uint64_t encoder;        /* of the encoder stack with its norms                         */
+    uint64_t decoder;        /* of the decoder stack with its norms                         */
+    uint64_t embeddings;     /* embeddings, learned positions, output matrix and bias       */
+    uint64_t parameters;     /* all                                                         */
+    double   source_macs;    /* forward multiply-adds per source token                      */
+    double   target_macs;    /* forward multiply-adds per target token                      */
+    double   training_flops; /* per pair of one source and one target token: 3 * 2 * (source_macs + target_macs) */
+} tfm_model_costs;
+
+/* Costs of sentences of n source and m target tokens; struct_size = sizeof *costs. since 0.1 */
+TFM_API tfm_status tfm_model_options_costs(tfm_model_costs *costs, size_t struct_size, const tfm_model_options *options,
+                                           uint32_t n, uint32_t m, tfm_error *error);
+
+/* One weight tensor, lent by its owner: float32, row-major, matrices stored [out][in]. */
+typedef struct tfm_parameter {
+    const char  *name;     /* "encoder.layers.0.attention.query.weight" */
+    const float *data;
+    uint32_t     rank;     /* 1 or 2                  */
+    uint32_t     shape[3]; /* unused entries are 1    */
+} tfm_parameter;
+
+/* Creates a model with random weights (PAPER 1.11). tokenizer may be NULL; it is copied. since 0.1 */
+TFM_API tfm_status tfm_model_create(tfm_model **out, const tfm_model_options *options, const tfm_tokenizer *tokenizer,
+                                    tfm_error *error);
+/* Creates a model from given weights, one entry for each parameter of the configuration, in any order; copied. since 0.1 */
+TFM_API tfm_status tfm_model_create_from(tfm_model **out, const tfm_model_options *options, const tfm_tokenizer *tokenizer,
+                                         const tfm_parameter *parameters, size_t n_parameters, tfm_error *error);
+/* Maps a model file, or the model inside a training checkpoint. allocator NULL: malloc.
+ * returns TFM_E_IO when it cannot be opened, TFM_E_FORMAT when it is not a whole, valid model. since 0.1 */
+TFM_API tfm_status tfm_model_load(tfm_model **out, const char *path, const tfm_allocator *allocator, tfm_error *error);
+/* Writes the model file (doc/format.md) under a temporary name, syncs it and renames it: an old file survives any failure. since 0.1 */
+TFM_API tfm_status tfm_model_save(const tfm_model *model, const char *path, tfm_error *error);
+/* Element-wise mean of the weights of models of one configuration, summed in double precision (6.1). since 0.1 */
+TFM_API tfm_status tfm_model_average(tfm_model **out, const tfm_model *const *models, size_t n_models, tfm_error *error);
+TFM_API void tfm_model_free(tfm_model *model);
+
+/* Copies the configuration (d_k, d_v and source_vocab_size resolved) into *options. since 0.1 */
+TFM_API void tfm_model_get_options(const tfm_model *model, tfm_model_options *options, size_t struct_size);
+/* The tokenizer inside the model; lent; NULL when it has none. since 0.1 */
+TFM_API const tfm_tokenizer *tfm_model_tokenizer(const tfm_model *model);
+/* Parameters without copying: by index in file order, or by name. TFM_E_INVALID when there is none. since 0.1 */
+TFM_API size_t tfm_model_parameter_count(const tfm_model *model);
+TFM_API tfm_status tfm_model_parameter_at(const tfm_model *model, size_t index, tfm_parameter *out, tfm_error *error);
+TFM_API tfm_status tfm_model_parameter_named(const tfm_model *model, const char *name, tfm_parameter *out, tfm_error *error);
+
+/* -------------------------------------------------------------------------------------------------- decoder ---- */
+
+/*
+ * A model and the workspace to translate, score and look at attention with it.
+ * Thread safety: one thread at a time; any number of decoders share a model, which must outlive them.
+ */
+typedef struct tfm_decoder tfm_decoder;
+
+#define TFM_STOP_BEST  0 /* a sentence ends when its best finished hypothesis cannot be beaten; exact for the first answer, and
+                            with n_best > 1 when n_best are finished and the worst of them cannot be beaten */
+#define TFM_STOP_WORST 1 /* the 2017 rule: its worst finished hypothesis cannot be beaten */
+
+/* Called between steps with the sentences done so far. Nonzero cancels: the call returns TFM_E_CANCELLED. */
+typedef int32_t (*tfm_decode_progress_fn)(void *user, size_t done, size_t total);
+
+typedef struct tfm_decoder_options {
+    uint32_t struct_size;
+    uint32_t beam;            /* hypotheses kept; 1: greedy; 1..1024, default 4 (6.1)                          */
+    float    alpha;           /* length penalty ((5 + |Y|) / 6)^alpha, EOS counted; >= 0, default 0.6 (6.1)     */
+    uint32_t n_best;          /* hypotheses returned per sentence, 1..beam; default 1                          */
+    uint32_t max_extra;       /* longest output = source tokens (EOS counted) + this; default 50 (6.1)          */
+    uint32_t max_length;      /* absolute longest output, EOS counted; 0: no other limit; default 0             */
+    uint32_t max_source;      /* a longer source (tokens, EOS counted) is refused; default 4096                 */
+    uint32_t stop_rule;       /* TFM_STOP_*; default best                                                      */
+    uint32_t allow_special;   /* nonzero: PAD and BOS may be produced; default 0                               */
+    uint32_t replace_invalid; /* nonzero: invalid UTF-8 becomes U+FFFD instead of an error; default 0           */
+    uint32_t batch_tokens;    /* source tokens translated together, times beam; default 4096                    */
+    uint32_t n_threads;       /* 0: all cores; default 1                                                       */
+    const tfm_allocator *allocator; /* NULL: malloc; must outlive the decoder */
+    tfm_decode_progress_fn progress; /* NULL: none */
+    void *progress_user;
+} tfm_decoder_options;
+
+TFM_API void tfm_decoder_options_init(tfm_decoder_options *options, size_t struct_size);
+TFM_API tfm_status tfm_decoder_create(tfm_decoder **out, const tfm_model *model, const tfm_decoder_options *options,
+                                      tfm_error *error);
+TFM_API void tfm_decoder_free(tfm_decoder *decoder);
+
+/*
+ * Translates lines; results stay in the decoder until its next call. An empty or all-blank line gives an empty text with score 0.
+ * Needs a model with a tokenizer (else TFM_E_INVALID). Invalid UTF-8: TFM_E_FORMAT, names the line. since 0.1
+ */
+TFM_API tfm_status tfm_decoder_translate(tfm_decoder *decoder, const tfm_text *lines, size_t n_lines, tfm_error *error);
+/* The same on ids; sources contain EOS if they shall (the paper's do). An empty source gives an empty result. since 0.1 */
+TFM_API tfm_status tfm_decoder_translate_ids(tfm_decoder *decoder, const tfm_ids *sources, size_t n_sources,
+                                             tfm_error *error);
+/* Results of the last translation: sentence < n, rank < count, best first. Lent until the next call. since 0.1 */
+TFM_API size_t   tfm_decoder_count(const tfm_decoder *decoder, size_t sentence);
+TFM_API tfm_text tfm_decoder_text(const tfm_decoder *decoder, size_t sentence, size_t rank); /* terminated by NUL as well */
+TFM_API tfm_ids  tfm_decoder_ids(const tfm_decoder *decoder, size_t sentence, size_t rank);  /* EOS kept when produced    */
+TFM_API double   tfm_decoder_score(const tfm_decoder *decoder, size_t sentence, size_t rank);/* log-probability / length penalty;
+                                                                                                unpenalised if no EOS came */
+/* Decoding steps (new target tokens per hypothesis) that the sentence took. since 0.1 */
+TFM_API uint32_t tfm_decoder_steps(const tfm_decoder *decoder, size_t sentence);
+
+/* Natural-log probability of each target token given its source, EOS included. Same rules for text as translation. since 0.1 */
+TFM_API tfm_status tfm_decoder_logprobs(tfm_decoder *decoder, const tfm_text *sources, const tfm_text *targets, size_t n_pairs,
+                                        tfm_error *error);
+/* On ids; targets contain EOS if they shall. since 0.1 */
+TFM_API tfm_status tfm_decoder_logprobs_ids(tfm_decoder *decoder, const tfm_ids *sources, const tfm_ids *targets,
+                                            size_t n_pairs, tfm_error *error);
+/* Results of the last logprobs call: n_tokens values, lent; the sum of the pair; NaN when index is out of range. since 0.1 */
+TFM_API const float *tfm_decoder_token_logprobs(const tfm_decoder *decoder, size_t pair, size_t *n_tokens);
+TFM_API double tfm_decoder_pair_logprob(const tfm_decoder *decoder, size_t pair);
+
+#define TFM_ATTENTION_ENCODER 0 /* encoder self-attention                      */
+#define TFM_ATTENTION_DECODER 1 /* masked decoder self-attention               */
+#define TFM_ATTENTION_CROSS   2 /* decoder queries on the encoder's output     */
+
+/*
+ * Attention weights of one layer and head while the model reads a pair (teacher forcing): rows are queries, columns keys, each row
+ * sums to 1. *weights is lent until the decoder's next call; *rows, *cols receive its shape. target is ignored (may be empty) for
+ * TFM_ATTENTION_ENCODER. Decoder queries: position 0 reads the start symbol and predicts token 0. since 0.1
+ */
+TFM_API tfm_status tfm_decoder_attention(tfm_decoder *decoder, tfm_ids source, tfm_ids target, uint32_t kind,
+                                         uint32_t layer, uint32_t head, const float **weights, size_t *rows,
+                                         size_t *cols, tfm_error *error);
+
+/* -------------------------------------------------------------------------------------------------- trainer ---- */
+
+/*
+ * Parameters, optimiser state and data position of one training.
+ * Thread safety: one thread at a time.
+ */
+typedef struct tfm_trainer tfm_trainer;
+
+#define TFM_SMOOTHING_PAPER   0 /* 1 - eps on the target, eps / (V - 1) on every other id */
+#define TFM_SMOOTHING_UNIFORM 1 /* 1 - eps on the target, plus eps / V on every id          */
+
+#define TFM_EVENT_STEP       0 /* an update of the weights                                  */
+#define TFM_EVENT_EPOCH      1 /* the training data was read once more                      */
+#define TFM_EVENT_VALID      2 /* valid_* are new                                           */
+#define TFM_EVENT_CHECKPOINT 3 /* path is the file just written                             */
+#define TFM_EVENT_DONE       4 /* the last event; message says why the training ended        */
+
+/* What happened. Lent for the time of the callback. Grows at the end. */
+typedef struct tfm_progress {
+    uint32_t struct_size;
+    uint32_t event;           /* TFM_EVENT_*                                                              */
+    uint64_t step;            /* updates so far, those before a resume included                           */
+    uint64_t epoch;           /* passes over the data finished                                            */
+    uint64_t steps_total;     /* estimate of the last step; 0 when unknown                                */
+    uint64_t source_tokens;   /* of this step                                                             */
+    uint64_t target_tokens;   /* of this step                                                             */
+    double   loss;            /* mean label-smoothed cross-entropy per target token, nats (5.4)           */
+    double   nll;             /* mean -log p(target), nats: no smoothing; exp of it is the perplexity     */
+    double   learning_rate;   /* of this step                                                             */
+    double   gradient_norm;   /* Euclidean, before clipping                                               */
+    double   tokens_per_s;    /* target tokens a second, mean of the latest steps                         */
+    double   seconds;         /* of training, since this process began                                    */
+    double   seconds_left;    /* estimate; < 0 when unknown                                               */
+    double   valid_nll;       /* mean -log p per target token of the validation data                      */
+    double   valid_perplexity;/* exp(valid_nll)                                                           */
+    double   valid_bleu;      /* percent, tokens as the validation target has them (tokenize none); < 0 when not computed */
+    double   best_valid;      /* best valid_nll, or best BLEU when that is the criterion                   */
+    const char *path;         /* of the checkpoint                                                        */
+    const char *message;      /* of the last event                                                        */
+} tfm_progress;
+
+/* Nonzero stops the training cleanly: tfm_trainer_run() writes a checkpoint (if it has a path) and returns TFM_E_CANCELLED. */
+typedef int32_t (*tfm_progress_fn)(void *user, const tfm_progress *progress);
+
+/*
+ * Replaces values by their sum over all ranks; called the same number of times with the same n on each. Nonzero: the step fails with
+ * TFM_E_IO and the weights are unchanged.
+ */
+typedef int32_t (*tfm_reduce_fn)(void *user, float *values, size_t n);
+
+typedef struct tfm_trainer_options {
+    uint32_t struct_size;
+    uint32_t n_threads;         /* 0: all cores (default)                                                       */
+    uint64_t seed;              /* order of the data and dropout; default 1                                     */
+    float    dropout;           /* P_drop on each sub-layer's output before it is added (5.4); [0, 1), default 0.1 */
+    float    dropout_embedding; /* on the sum of embedding and position; < 0: as dropout; default -1              */
+    float    dropout_attention; /* on attention weights; default 0                                               */
+    float    dropout_relu;      /* after the ReLU; default 0                                                     */
+    float    label_smoothing;   /* eps_ls of 5.4; [0, 1), default 0.1                                            */
+    uint32_t smoothing;         /* TFM_SMOOTHING_*; default paper                                                */
+    float    adam_beta1, adam_beta2, adam_eps; /* 5.3: 0.9, 0.98, 1e-9                                           */
+    float    lr_scale;          /* factor on the rate of eq. (3); default 1                                     */
+    uint32_t warmup;            /* warmup_steps of eq. (3); default 4000                                         */
+    float    clip_norm;         /* larger gradients are scaled down to this norm; 0: no clipping (default)       */
+    uint32_t batch_tokens;      /* a batch holds at most this many source and as many target tokens; default 4096 */
+    uint32_t accumulate;        /* batches per update and rank; default 1                                       */
+    uint32_t max_length;        /* pairs with more tokens on a side (EOS counted) are skipped; default 256        */
+    uint32_t recompute;         /* nonzero: keep only each layer's input and compute the rest again: less memory, more time */
+    uint64_t max_steps;         /* 0: no limit; default 100000                                                   */
+    uint64_t max_epochs;        /* 0: no limit (default)                                                         */
+    double   max_seconds;       /* 0: no limit (default); of this process                                        */
+    uint64_t valid_every;       /* steps between validations; 0: each epoch (default)                            */
+    uint32_t valid_bleu;        /* nonzero: translate the validation source too (beam 4, alpha 0.6); default 0    */
+    uint32_t patience;          /* validations without a better criterion before the end; 0: never (default). The criterion is BLEU with
+                                   valid_bleu, else valid_nll                                                    */
+    const char *checkpoint_path;/* "x" gives files x-STEP.ckpt; NULL: none. Copied                               */
+    uint64_t checkpoint_steps;  /* steps between checkpoints; 0: each epoch (default)                            */
+    double   checkpoint_seconds;/* and seconds between them (6.1: 600); 0: not by time (default)                  */
+    uint32_t keep;              /* how many of the latest checkpoints stay; older ones are deleted; 0: all; default 5 */
+    uint32_t rank;              /* this trainer among n_ranks that share the work; default 0                     */
+    uint32_t n_ranks;           /* default 1: batch i of the epoch goes to rank i mod n_ranks                    */
+    uint32_t replace_invalid;   /* nonzero: invalid UTF-8 becomes U+FFFD instead of an error; default 0           */
+    tfm_reduce_fn reduce;       /* needed when n_ranks > 1                                                       */
+    void *reduce_user;
+    tfm_progress_fn progress;   /* NULL: none */
+    void *progress_user;
+    tfm_log_fn log;             /* NULL: silence */
+    void *log_user;
+    const tfm_allocator *allocator; /* NULL: malloc; must outlive the trainer */
+} tfm_trainer_options;
+
+TFM_API void tfm_trainer_options_init(tfm_trainer_options *options, size_t struct_size);
+
+/* Starts from model's weights and tokenizer, which are copied: create or load a model first. since 0.1 */
+TFM_API tfm_status tfm_trainer_create(tfm_trainer **out, const tfm_model *model, const tfm_trainer_options *options,
+                                      tfm_error *error);
+/*
+ * Continues a checkpoint: weights, moments, step and data position. With the same options and data the run goes on with the bits of an
+ * uninterrupted one; a different seed or other data is refused when the data is set. since 0.1
+ */
+TFM_API tfm_status tfm_trainer_resume(tfm_trainer **out, const char *checkpoint, const tfm_trainer_options *options,
+                                      tfm_error *error);
+TFM_API void tfm_trainer_free(tfm_trainer *trainer);
+
+/* Counts of what the data gave. */
+typedef struct tfm_data_report {
+    uint64_t pairs;         /* used                                         */
+    uint64_t blank;         /* skipped: source or target empty              */
+    uint64_t too_long;      /* skipped: more than max_length tokens          */
+    uint64_t source_tokens; /* of the used pairs, EOS counted                */
+    uint64_t target_tokens;
+    uint64_t unknown;       /* TFM_UNK among them                            */
+} tfm_data_report;
+
+/*
+ * Training data: line i of sources belongs to line i of targets; encoded and copied. The model needs a tokenizer. report may be NULL, else
+ * struct_size = sizeof *report. TFM_E_INVALID when no pair is left (says why), TFM_E_FORMAT for invalid UTF-8 (names side and line). since 0.1
+ */
+TFM_API tfm_status tfm_trainer_set_data(tfm_trainer *trainer, const tfm_text *sources, const tfm_text *targets, size_t n_pairs,
+                                        tfm_data_report *report, size_t struct_size, tfm_error *error);
+/* The same on ids, EOS included. since 0.1 */
+TFM_API tfm_status tfm_trainer_set_data_ids(tfm_trainer *trainer, const tfm_ids *sources, const tfm_ids *targets,
+                                            size_t n_pairs, tfm_data_report *report, size_t struct_size, tfm_error *error);
+/* Validation data: as above, never dropped for its length (up to 4096 tokens). since 0.1 */
+TFM_API tfm_status tfm_trainer_set_valid(tfm_trainer *trainer, const tfm_text *sources, const tfm_text *targets, size_t n_pairs,
+                                         tfm_error *error);
+
+/* One update. *progress (struct_size = sizeof) receives what a callback would; no callback is made. since 0.1 */
+TFM_API tfm_status tfm_trainer_step(tfm_trainer *trainer, tfm_progress *progress, size_t struct_size, tfm_error *error);
+/* Trains until a limit, patience, or a callback ends it, with validation and checkpoints. since 0.1 */
+TFM_API tfm_status tfm_trainer_run(tfm_trainer *trainer, tfm_error *error);
+/* Writes a checkpoint, atomically. since 0.1 */
+TFM_API tfm_status tfm_trainer_save(tfm_trainer *trainer, const char *path, tfm_error *error);
+/* A copy of the present weights. since 0.1 */
+TFM_API tfm_status tfm_trainer_model(const tfm_trainer *trainer, tfm_model **out, tfm_error *error);
+
+/* ------------------------------------------------------------------------------------- mathematics, metrics ---- */
+
+/* Scaled dot-product attention, eq. (1), on raw buffers. */
+typedef struct tfm_attention_options {
+    uint32_t struct_size;
+    uint32_t causal;      /* nonzero: query i sees keys j <= i + (n_keys - n_queries); default 0        */
+    uint32_t window;      /* nonzero: and |i + n_keys - n_queries - j| <= window (restricted, section 4); default 0 */
+    float    scale;       /* 0: 1 / sqrt(d_k) (default)                                                  */
+    size_t   key_length;  /* keys from here on are hidden; SIZE_MAX (default): all seen                   */
+    const float *mask;    /* [n_queries][n_keys], added to the scores; -INFINITY hides; NULL: none        */
+    uint32_t n_threads;   /* default 1                                                                   */
+    uint32_t reserved;    /* 0 */
+    const tfm_allocator *allocator; /* NULL: malloc */
+} tfm_attention_options;
+
+TFM_API void tfm_attention_options_init(tfm_attention_options *options, size_t struct_size);
+/*
+ * out [n_queries][d_v] = softmax(q k^T * scale + mask) v; q [n_queries][d_k], k [n_keys][d_k], v [n_keys][d_v], row-major.
+ * weights: NULL, or [n_queries][n_keys]. A query that sees no key gives zeros. options NULL: defaults. since 0.1
+ */
+TFM_API tfm_status tfm_attention(float *out, float *weights, const float *q, const float *k, const float *v, size_t n_queries,
+                                 size_t n_keys, size_t d_k, size_t d_v, const tfm_attention_options *options,
+                                 tfm_error *error);
+
+#define TFM_BLEU_TOKENIZE_13A  0 /* mteval-v13a, sacreBLEU's default                    */
+#define TFM_BLEU_TOKENIZE_NONE 1 /* text is already tokenised: split at white space     */
+#define TFM_BLEU_TOKENIZE_INTL 2 /* mteval-v14 --international-tokenization             */
+#define TFM_BLEU_TOKENIZE_CHAR 3 /* every character is a token                          */
+
+#define TFM_BLEU_SMOOTH_EXP   0 /* k-th zero precision becomes 100 / (2^k * total): sacreBLEU */
+#define TFM_BLEU_SMOOTH_NONE  1 /* any zero precision makes the score 0: multi-bleu.perl       */
+#define TFM_BLEU_SMOOTH_FLOOR 2 /* zero counts become smooth_value (default 0.1)               */
+#define TFM_BLEU_SMOOTH_ADD_K 3 /* smooth_value (default 1) is added to counts and totals, n > 1 */
+
+typedef struct tfm_bleu_options {
+    uint32_t struct_size;
+    uint32_t tokenize;        /* TFM_BLEU_TOKENIZE_*; default 13a                                            */
+    uint32_t smooth;          /* TFM_BLEU_SMOOTH_*; default exp                                              */
+    float    smooth_value;    /* < 0: the method's default (default)                                         */
+    uint32_t lowercase;       /* nonzero: case-insensitive; default 0                                        */
+    uint32_t compound_split;  /* nonzero: hyphens between letters become " ##AT##-##AT## " (get_ende_bleu.sh); default 0 */
+    uint32_t max_order;       /* longest n-gram; 1..8, default 4                                             */
+    uint32_t effective_order; /* nonzero: orders longer than the hypothesis do not count (for sentences); default 0 */
+    const tfm_allocator *allocator; /* NULL: malloc */
+} tfm_bleu_options;
+
+typedef struct tfm_bleu_result {
+    double   score;         /* percent                                                   */
+    double   brevity;       /* penalty, 0..1                                             */
+    double   precisions[8]; /* percent, per order                                        */
+    uint64_t matches[8], totals[8];
+    uint64_t hyp_length, ref_length; /* tokens; of several references the closest, then shortest, counts */
+    char     signature[160];/* "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:libtransformer-0.1.0" */
+} tfm_bleu_result;
+
+TFM_API void tfm_bleu_options_init(tfm_bleu_options *options, size_t struct_size);
+/*
+ * Corpus BLEU (Papineni et al. 2002). refs[r][i] is reference r of hypothesis i; each n_hyps long. struct_size = sizeof *result;
+ * options NULL: defaults. since 0.1
+ */
+TFM_API tfm_status tfm_bleu(tfm_bleu_result *result, size_t struct_size, const tfm_text *hyps, size_t n_hyps,
+                            const tfm_text *const *refs, size_t n_refs, const tfm_bleu_options *options,
+                            tfm_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,178 @@
+/* Errors, options, memory, arenas. */
+#include "base/base.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+tfm_status tfm_fail(tfm_error *error, tfm_status status, const char *format, ...)
+{
+    if (error) {
+        va_list args;
+        va_start(args, format);
+        error->status = status;
+        vsnprintf(error->message, sizeof error->message, format, args);
+        va_end(args);
+        for (char *c = error->message; *c; c++)
+            if (*c == '\n' || *c == '\r') *c = ' '; /* a hostile file name or token stays on one line */
+    }
+    return status;
+}
+
+tfm_status tfm_options_read(void *dst, size_t dst_size, size_t min_size, const void *src, tfm_error *error)
+{
+    const unsigned char *bytes = src;
+    const uint32_t own = (uint32_t)dst_size;
+    uint32_t size = 0;
+
+    if (!src) return tfm_fail(error, TFM_E_INVALID, "options is NULL");
+    memcpy(&size, src, sizeof size);
+    if (size < min_size)
+        return tfm_fail(error, TFM_E_INVALID, "options.struct_size is %u, less than %zu: call the _init function first",
+                        size, min_size);
+    for (size_t i = dst_size; i < size; i++)
+        if (bytes[i])
+            return tfm_fail(error, TFM_E_UNSUPPORTED, "option at byte %zu is newer than this library", i);
+    memcpy(dst, src, size < dst_size ? size : dst_size);
+    memcpy(dst, &own, sizeof own);
+    return TFM_OK;
+}
+
+void tfm_options_fill(void *dst, size_t struct_size, const void *defaults, size_t size)
+{
+    const uint32_t known = (uint32_t)struct_size;
+
+    if (!dst || struct_size < sizeof known) return;
+    memset(dst, 0, struct_size);
+    memcpy(dst, defaults, struct_size < size ? struct_size : size);
+    memcpy(dst, &known, sizeof known);
+}
+
+void tfm_result_write(void *dst, size_t dst_size, const void *src, size_t size)
+{
+    if (!dst) return;
+    memset(dst, 0, dst_size);
+    memcpy(dst, src, dst_size < size ? dst_size : size);
+}
+
+static void *default_resize(void *user, void *ptr, size_t old_size, size_t new_size)
+{
+    (void)user, (void)old_size;
+    if (new_size) return realloc(ptr, new_size);
+    free(ptr);
+    return NULL;
+}
+
+tfm_allocator tfm_allocator_or_default(const tfm_allocator *allocator)
+{
+    return allocator ? *allocator : (tfm_allocator){default_resize, NULL};
+}
+
+void *tfm_alloc(const tfm_allocator *a, size_t n, size_t size)
+{
+    size_t bytes;
+
+    if (!tfm_mul(n, size, &bytes)) return NULL;
+    if (!bytes) bytes = 1;
+    void *p = a->resize(a->user, NULL, 0, bytes);
+    if (p) memset(p, 0, bytes);
+    return p;
+}
+
+void tfm_free(const tfm_allocator *a, void *ptr, size_t n, size_t size)
+{
+    const size_t bytes = n * size;
+
+    if (ptr) a->resize(a->user, ptr, bytes ? bytes : 1, 0);
+}
+
+bool tfm_grow(const tfm_allocator *a, void *array, size_t *capacity, size_t want, size_t size)
+{
+    size_t next = *capacity ? *capacity : 16, bytes;
+    void *old, *grown;
+
+    if (want <= *capacity) return true;
+    while (next < want)
+        if (!tfm_mul(next, 2, &next)) return false;
+    if (!tfm_mul(next, size, &bytes)) return false;
+    memcpy(&old, array, sizeof old);
+    grown = a->resize(a->user, old, *capacity * size, bytes);
+    if (!grown) return false;
+    memcpy(array, &grown, sizeof grown);
+    *capacity = next;
+    return true;
+}
+
+void tfm_buffer_append(tfm_buffer *buffer, const void *data, size_t size)
+{
+    size_t want;
+
+    if (buffer->bad || !size) return;
+    if (!tfm_add(buffer->size, size, &want) ||
+        !tfm_grow(&buffer->allocator, &buffer->data, &buffer->capacity, want, 1)) {
+        buffer->bad = true;
+        return;
+    }
+    memcpy(buffer->data + buffer->size, data, size);
+    buffer->size = want;
+}
+
+void tfm_buffer_free(tfm_buffer *buffer)
+{
+    tfm_free(&buffer->allocator, buffer->data, buffer->capacity, 1);
+    buffer->data = NULL;
+    buffer->size = buffer->capacity = 0;
+    buffer->bad = false;
+}
+
+void *tfm_arena_take(tfm_arena *arena, size_t n, size_t size)
+{
+    const size_t mask = TFM_ALIGN - 1;
+    size_t bytes, end;
+
+    if (!tfm_mul(n, size, &bytes) || !tfm_add(bytes, mask, &bytes) || !tfm_add(arena->used, bytes & ~mask, &end) ||
+        (arena->base && end > arena->size)) {
+        arena->bad = true;
+        return NULL;
+    }
+    const uintptr_t start = arena->base ? (uintptr_t)arena->base : (uintptr_t)TFM_ALIGN;
+    void *place = (void *)(start + arena->used);
+    arena->used = end;
+    if (end > arena->peak) arena->peak = end;
+    return place;
+}
+
+float *tfm_arena_floats(tfm_arena *arena, size_t rows, size_t cols)
+{
+    size_t n;
+
+    if (!tfm_mul(rows, cols, &n)) {
+        arena->bad = true;
+        return NULL;
+    }
+    return tfm_arena_take(arena, n, sizeof(float));
+}
+
+bool tfm_block_reserve(tfm_block *block, const tfm_allocator *a, size_t size, tfm_arena *arena)
+{
+    size_t padded;
+
+    if (!tfm_add(size, TFM_ALIGN, &padded)) return false;
+    if (padded > block->size) {
+        void *grown = a->resize(a->user, NULL, 0, padded);
+        if (!grown) return false;
+        tfm_block_free(block, a);
+        *block = (tfm_block){grown, padded};
+    }
+    const size_t skew = (size_t)(-(uintptr_t)block->memory) % TFM_ALIGN;
+    *arena = (tfm_arena){.base = (unsigned char *)block->memory + skew, .size = block->size - skew};
+    return true;
+}
+
+void tfm_block_free(tfm_block *block, const tfm_allocator *a)
+{
+    tfm_free(a, block->memory, block->size, 1);
+    *block = (tfm_block){0};
+}
