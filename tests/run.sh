@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# Builds with warnings as errors and runs every test, plain and under AddressSanitizer and UBSan.
+# Usage: tests/run.sh [--quick]     --quick: the plain unit tests only
+# Ends with "N passed, N failed"; exit code 1 when one failed, or when one was skipped and CI=true.
+set -eu
+root=$(cd "$(dirname "$0")/.." && pwd)
+quick=
+case "${1-}" in
+'') ;;
+--quick) quick=1 ;;
+*) echo "usage: $0 [--quick]" >&2; exit 2 ;;
+esac
+
+"$root/examples/install_missing.sh" gcc=gcc g++=g++ /usr/include/stdio.h=libc6-dev meson=meson ninja=ninja-build \
+    pkg-config=pkg-config python3=python3 check.pc=check libutf8proc.pc=libutf8proc-dev jansson.pc=libjansson-dev \
+    zlib.pc=zlib1g-dev
+cd "$root"
+passed=0 failed=0 skipped=0
+
+# Adds the results in a meson log: each Check test counts, a program without any counts as one, 77 is a skip.
+count() # LOG
+{
+    read -r p f s < <(awk '
+        function flush() {
+            if (!name) return
+            if (checks) { pass += checks - bad; fail += bad; if (!bad && status) fail++ }
+            else if (!status) pass++
+            else if (status == 77) skip++
+            else fail++
+            name = ""
+        }
+        /^=+ [0-9]+\/[0-9]+ =+$/ { flush(); checks = bad = 0; status = 1 }
+        /^test: / { name = $2 }
+        /^result: / { status = $0 ~ /exit status [0-9]+/ ? $NF : 1 }
+        /^[0-9]+%: Checks: [0-9]+, Failures: [0-9]+, Errors: [0-9]+$/ { checks += $3; bad += $5 + $7 }
+        END { flush(); print pass + 0, fail + 0, skip + 0 }' "$1")
+    passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+}
+
+# Builds in build/NAME and runs what the further arguments of "meson test" select.
+run() # NAME "SETUP OPTIONS" TEST_OPTIONS...
+{
+    local dir=build/$1 log=build/$1/meson-logs/testlog.txt setup=$2
+    shift 2
+    echo "== $dir"
+    # shellcheck disable=SC2086 # a list
+    if ! meson setup $([ -d "$dir" ] && echo --reconfigure) "$dir" -Dwerror=true -Dtests=enabled $setup > "$dir.log" 2>&1 ||
+        { [ -z "$quick" ] && ! ninja -C "$dir" > "$dir.log" 2>&1; }; then
+        tail -n 40 "$dir.log"
+        failed=$((failed + 1))
+        return
+    fi
+    rm -f "$log"
+    meson test -C "$dir" --print-errorlogs "$@" || true
+    if [ -s "$log" ]; then count "$log"; else failed=$((failed + 1)); fi
+}
+
+mkdir -p build
+plain='-Dbuildtype=debugoptimized -Db_ndebug=false'
+if [ -n "$quick" ]; then
+    run plain "$plain" --suite unit
+else
+    run plain "$plain"
+    export ASAN_OPTIONS=abort_on_error=1:allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+    run sanitize '-Dbuildtype=debugoptimized -Doptimization=1 -Db_ndebug=false -Db_sanitize=address,undefined
+        -Db_lundef=false -Dc_args=-fno-sanitize-recover=all' --no-suite script --no-suite long
+fi
+
+summary="$passed passed, $failed failed"
+if [ "$skipped" -gt 0 ]; then
+    summary="$summary, $skipped skipped"
+    if [ "${CI-}" = true ]; then
+        echo "CI=true: no test may be skipped; is the test data at its place?"
+        echo "$summary"
+        exit 1
+    fi
+fi
+echo "$summary"
+[ "$failed" -eq 0 ]
