@@ -37,8 +37,7 @@ typedef struct tfm_tensor {
     size_t bytes;
 } tfm_tensor;
 
-/* Elements and bytes from rank, shape and dtype; false when a dimension is 0, the rank too large, or a product does not
- * fit. */
+/* Elements and bytes of rank, shape and dtype; false: a dimension is 0, the rank too large, or a product overflows. */
 bool tfm_tensor_count(const tfm_tensor *tensor, size_t *elements, size_t *bytes);
 
 #endif

@@ -1,0 +1,78 @@
+/*
+ * The operations of the model. Each writes its output value, and its backward adds to the gradients of its inputs and of its
+ * weights. Output first; weights are lent; float32.
+ */
+#ifndef TFM_OPS_H
+#define TFM_OPS_H
+
+#include "autograd/run.h"
+
+/* y = x W^T + b. weight [out][in]; bias NULL or [out]; gradients NULL outside training, else added to. */
+typedef struct tfm_linear {
+    const float *weight, *bias;
+    float *d_weight, *d_bias;
+    size_t out, in;
+} tfm_linear;
+
+typedef struct tfm_norm {
+    const float *gamma, *beta; /* [d] */
+    float *d_gamma, *d_beta;
+    size_t d;
+    float eps;
+} tfm_norm;
+
+/* Embedding of ids and their positions, 3.4 and 3.5: y = dropout(sqrt(d) E[id] + PE(offset + position)). */
+typedef struct tfm_embed {
+    const float *table; /* [vocab][d] */
+    float *d_table;
+    const float *position; /* [>= longest + offset][d]: row of position p stands at p * d */
+    float *d_position;     /* learned positions only */
+    size_t d;
+    const int32_t *ids;    /* one per row; < 0: the zero vector (the start of tensor2tensor) */
+    const uint32_t *positions; /* one per row */
+    float rate;            /* dropout */
+    uint32_t site;
+} tfm_embed;
+
+void tfm_op_embed(tfm_run *run, tfm_value *y, const tfm_embed *embed);
+
+/* y = x W^T + b (3.2.2); with relu: max(0, .), then dropout (3.3). */
+void tfm_op_linear(tfm_run *run, tfm_value *y, tfm_value *x, const tfm_linear *w, bool relu, float rate, uint32_t site);
+
+/*
+ * Sub-layer connection (3.1): sum = x + dropout(s), y = LN(sum). Post-norm uses y alone; pre-norm goes on with both. s NULL: sum = x,
+ * which is not copied (pass sum == x).
+ */
+void tfm_op_add_norm(tfm_run *run, tfm_value *sum, tfm_value *y, tfm_value *x, tfm_value *s, const tfm_norm *norm,
+                     float rate, uint32_t site);
+
+/* Multi-head attention between packed sequences (3.2): y [rows of q][h * d_v]. */
+typedef struct tfm_attend {
+    tfm_value *q;         /* head i: columns q_column + i * d_k                                     */
+    tfm_value *kv;        /* head i: k_column + i * d_k, v_column + i * d_v; may be q's value (self) */
+    size_t q_column, k_column, v_column;
+    size_t n_heads, d_k, d_v;
+    tfm_segments queries, keys; /* equal n; segment s of queries looks at segment s of keys        */
+    const uint32_t *key_rows;   /* NULL, or keys are indices into it: row key_rows[offset + j] of kv (inference) */
+    bool causal;
+    float rate;           /* dropout of the weights */
+    uint32_t site;
+    float *weights;       /* NULL, or, for one sequence, [n_heads][m][n] */
+} tfm_attend;
+
+void tfm_op_attention(tfm_run *run, tfm_value *y, const tfm_attend *attend);
+
+/* Output projection and cross-entropy, in chunks of rows: no more logits than one chunk exist at any time. */
+typedef struct tfm_loss {
+    const tfm_linear *output;
+    const int32_t *labels;  /* one per row */
+    float smoothing;        /* eps_ls */
+    bool uniform;           /* TFM_SMOOTHING_UNIFORM */
+    float *logprobs;        /* NULL, or one per row: log p(label) */
+    double *loss, *nll;     /* sums over rows, written when the operation runs */
+} tfm_loss;
+
+/* While recording, the gradients of the sum of the smoothed losses are made here and now. */
+void tfm_op_loss(tfm_run *run, tfm_value *x, const tfm_loss *loss);
+
+#endif

@@ -1,0 +1,126 @@
+/*
+ * One execution of the model: values, the tape, and the memory plan.
+ *
+ * A forward pass is written once and executed in three ways: measuring (the arena has no memory: operations only reserve
+ * room), inference (no tape: temporary values are released as soon as their layer is done) and training (operations put
+ * what their backward needs on the tape). A step is measured, then the arena is made large enough, then it runs.
+ */
+#ifndef TFM_RUN_H
+#define TFM_RUN_H
+
+#include "base/threads.h"
+#include "kernels/kernels.h"
+
+/* An activation [rows][cols] and, while the tape is walked back, its gradient. */
+typedef struct tfm_value {
+    float *data;
+    float *grad; /* NULL until a consumer's backward writes it */
+    size_t rows, cols;
+} tfm_value;
+
+/* Sequences packed end to end: sequence s has rows offset[s] .. offset[s + 1]. */
+typedef struct tfm_segments {
+    size_t n;
+    const size_t *offset;
+} tfm_segments;
+
+typedef struct tfm_run tfm_run;
+typedef void tfm_backward_fn(tfm_run *run, const void *args);
+
+enum { TFM_RECORD_ARGS = 240 };
+
+typedef struct tfm_record {
+    tfm_backward_fn *backward;
+    union {
+        max_align_t align;
+        unsigned char bytes[TFM_RECORD_ARGS];
+    } args;
+} tfm_record;
+
+typedef struct tfm_free_grad {
+    float *data;
+    size_t n; /* floats */
+} tfm_free_grad;
+
+struct tfm_run {
+    const tfm_kernels *kernels;
+    tfm_pool *pool;
+    tfm_allocator allocator;
+    tfm_arena arena;
+    bool recording;      /* a tape: operations record themselves                     */
+    bool training;       /* dropout is applied                                       */
+    bool bad;            /* an allocation of the bookkeeping failed; checked once    */
+    uint32_t key[2];     /* dropout: seed, number of the batch                       */
+    uint32_t batch[2];
+    /* bookkeeping, kept from step to step */
+    struct tfm_value_chunk *chunks;
+    size_t n_values;
+    tfm_record *records;
+    size_t n_records, record_capacity;
+    tfm_free_grad *free_grads;
+    size_t n_free_grads, free_grad_capacity;
+    tfm_block block;     /* the arena's memory                     */
+    float *scratch;      /* per thread, for kernels: see run.c     */
+    size_t scratch_size; /* floats per thread                      */
+};
+
+tfm_status tfm_run_create(tfm_run *run, tfm_pool *pool, const tfm_kernels *kernels, const tfm_allocator *allocator,
+                          tfm_error *error);
+void tfm_run_destroy(tfm_run *run);
+
+/* Forgets all values and records and starts a plan: measuring, or placing in at least size bytes. false: no memory. */
+void tfm_run_measure(tfm_run *run, bool recording);
+bool tfm_run_place(tfm_run *run, size_t size, bool recording);
+
+static inline bool tfm_run_measuring(const tfm_run *run)
+{
+    return !run->arena.base;
+}
+
+/* Scratch of a thread: at least TFM_GEMM_SCRATCH floats. */
+static inline float *tfm_run_scratch(const tfm_run *run, size_t thread)
+{
+    return run->scratch + thread * run->scratch_size;
+}
+
+/* A new value with room for its data, or one that views memory of the caller. */
+tfm_value *tfm_value_new(tfm_run *run, size_t rows, size_t cols);
+tfm_value *tfm_value_view(tfm_run *run, float *data, size_t rows, size_t cols);
+
+/* Temporaries between mark and release are given back, unless a tape still needs them. */
+typedef struct tfm_mark {
+    size_t used, n_values;
+} tfm_mark;
+
+tfm_mark tfm_run_mark(const tfm_run *run);
+void tfm_run_release(tfm_run *run, tfm_mark mark);
+
+/* Puts an operation on the tape; args are copied. */
+void tfm_run_record(tfm_run *run, tfm_backward_fn *backward, const void *args, size_t size);
+
+/* Walks the tape back to its start; the last operation's output gradients must stand. */
+void tfm_run_backward(tfm_run *run);
+
+/* The gradient buffer of v; *fresh tells that it holds garbage and must be overwritten, not added to. */
+float *tfm_grad_take(tfm_run *run, tfm_value *v, bool *fresh);
+/* The same, filled with zeros when fresh: for operations that can only add. */
+float *tfm_grad_zeroed(tfm_run *run, tfm_value *v);
+/* Gives the gradient of v back when its operation has used it. */
+void tfm_grad_release(tfm_run *run, tfm_value *v);
+
+/*
+ * A layer: y = layer(x, memory). Executed as it is, or, when the run records and recompute is set, executed without a tape and once
+ * more in the backward pass, so that only x is kept. memory may be NULL.
+ */
+typedef void tfm_layer_fn(tfm_run *run, tfm_value *y, tfm_value *x, tfm_value *memory, const void *layer);
+void tfm_run_layer(tfm_run *run, tfm_layer_fn *fn, tfm_value *y, tfm_value *x, tfm_value *memory, const void *layer,
+                   bool recompute);
+
+/* Shares rows out in fixed pieces. */
+typedef void tfm_rows_fn(const void *args, size_t begin, size_t end, size_t thread);
+void tfm_run_rows(tfm_run *run, tfm_rows_fn *fn, const void *args, size_t rows, size_t piece);
+
+/* The mask source of a site; rate 0 outside training. */
+tfm_dropout tfm_run_dropout(const tfm_run *run, float rate, uint32_t site);
+
+#endif

@@ -1,0 +1,153 @@
+/* The thread pool: one mutex, two conditions, an atomic task counter. */
+#include "base/threads.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+
+enum { MAX_THREADS = 1024 };
+
+struct tfm_pool {
+    tfm_allocator allocator;
+    size_t n_threads; /* with the caller */
+    size_t n_started;
+    struct worker {
+        tfm_pool *pool;
+        pthread_t thread;
+        size_t index;
+    } *workers;
+    pthread_mutex_t mutex;
+    pthread_cond_t work, done;
+    uint64_t round; /* counts loops; workers wait for the next one */
+    size_t busy;    /* workers inside the present round            */
+    bool quit;
+    tfm_task_fn *fn;
+    void *arg;
+    size_t n_tasks;
+    atomic_size_t next;
+};
+
+static void take_tasks(tfm_pool *pool, size_t thread)
+{
+    for (size_t task; (task = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed)) < pool->n_tasks;)
+        pool->fn(pool->arg, task, thread);
+}
+
+static void *worker_main(void *arg)
+{
+    struct worker *w = arg;
+    tfm_pool *pool = w->pool;
+    uint64_t seen = 0;
+
+    pthread_mutex_lock(&pool->mutex);
+    for (;;) {
+        while (!pool->quit && pool->round == seen) pthread_cond_wait(&pool->work, &pool->mutex);
+        if (pool->quit) break;
+        seen = pool->round;
+        pthread_mutex_unlock(&pool->mutex);
+        take_tasks(pool, w->index);
+        pthread_mutex_lock(&pool->mutex);
+        if (--pool->busy == 0) pthread_cond_signal(&pool->done);
+    }
+    pthread_mutex_unlock(&pool->mutex);
+    return NULL;
+}
+
+static size_t usable_cores(void)
+{
+    cpu_set_t set;
+
+    if (sched_getaffinity(0, sizeof set, &set)) return 1;
+    return (size_t)CPU_COUNT(&set);
+}
+
+/* Signals stay with the host's own threads. */
+static int start_worker(struct worker *w)
+{
+    sigset_t all, old;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    const int failed = pthread_create(&w->thread, NULL, worker_main, w);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return failed;
+}
+
+tfm_status tfm_pool_create(tfm_pool **out, uint32_t n_threads, const tfm_allocator *allocator, tfm_error *error)
+{
+    const tfm_allocator a = *allocator;
+    tfm_pool *pool;
+
+    *out = NULL;
+    if (n_threads > MAX_THREADS)
+        return tfm_fail(error, TFM_E_INVALID, "n_threads is %u, more than %d", n_threads, MAX_THREADS);
+    pool = tfm_alloc(&a, 1, sizeof *pool);
+    if (!pool) return tfm_fail(error, TFM_E_NOMEM, "thread pool: %zu bytes", sizeof *pool);
+    pool->allocator = a;
+    pool->n_threads = n_threads ? n_threads : usable_cores();
+    pthread_mutex_init(&pool->mutex, NULL);
+    pthread_cond_init(&pool->work, NULL);
+    pthread_cond_init(&pool->done, NULL);
+    pool->workers = tfm_alloc(&a, pool->n_threads, sizeof *pool->workers);
+    if (!pool->workers) {
+        tfm_pool_free(pool);
+        return tfm_fail(error, TFM_E_NOMEM, "thread pool of %u threads", n_threads);
+    }
+    for (size_t i = 1; i < pool->n_threads; i++, pool->n_started++) {
+        struct worker *w = &pool->workers[pool->n_started];
+        *w = (struct worker){.pool = pool, .index = i};
+        if (start_worker(w)) {
+            tfm_pool_free(pool);
+            return tfm_fail(error, TFM_E_IO, "the system refused to start thread %zu of %zu", i + 1, pool->n_threads);
+        }
+    }
+    *out = pool;
+    return TFM_OK;
+}
+
+void tfm_pool_free(tfm_pool *pool)
+{
+    if (!pool) return;
+    const tfm_allocator a = pool->allocator;
+
+    pthread_mutex_lock(&pool->mutex);
+    pool->quit = true;
+    pthread_cond_broadcast(&pool->work);
+    pthread_mutex_unlock(&pool->mutex);
+    for (size_t i = 0; i < pool->n_started; i++) pthread_join(pool->workers[i].thread, NULL);
+    pthread_cond_destroy(&pool->done);
+    pthread_cond_destroy(&pool->work);
+    pthread_mutex_destroy(&pool->mutex);
+    tfm_free(&a, pool->workers, pool->n_threads, sizeof *pool->workers);
+    tfm_free(&a, pool, 1, sizeof *pool);
+}
+
+size_t tfm_pool_threads(const tfm_pool *pool)
+{
+    return pool->n_threads;
+}
+
+void tfm_pool_run(tfm_pool *pool, tfm_task_fn *fn, void *arg, size_t n_tasks)
+{
+    if (n_tasks <= 1 || !pool->n_started) {
+        for (size_t task = 0; task < n_tasks; task++) fn(arg, task, 0);
+        return;
+    }
+    pthread_mutex_lock(&pool->mutex);
+    pool->fn = fn;
+    pool->arg = arg;
+    pool->n_tasks = n_tasks;
+    atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
+    pool->busy = pool->n_started;
+    pool->round++;
+    pthread_cond_broadcast(&pool->work);
+    pthread_mutex_unlock(&pool->mutex);
+
+    take_tasks(pool, 0);
+
+    pthread_mutex_lock(&pool->mutex);
+    while (pool->busy) pthread_cond_wait(&pool->done, &pool->mutex);
+    pthread_mutex_unlock(&pool->mutex);
+}

@@ -1,0 +1,29 @@
+/* Matrix products over packed panels; the blocking and the split over threads. */
+#ifndef TFM_GEMM_H
+#define TFM_GEMM_H
+
+#include "base/threads.h"
+#include "kernels/kernels.h"
+
+/* c = a b (+ c), then the epilogue; element (i, p) of a stands at a[i * a_row + p * a_col], b likewise [k][n]. */
+typedef struct tfm_gemm {
+    size_t m, n, k;
+    const float *a;
+    size_t a_row, a_col;
+    const float *b;
+    size_t b_row, b_col;
+    float *c;
+    size_t c_row;
+    bool add;
+    const float *bias;          /* [n], or NULL                                  */
+    bool relu;
+    const tfm_dropout *dropout; /* after the ReLU, element i * n_pad8 + j; or NULL */
+} tfm_gemm;
+
+/* Floats of scratch per thread. */
+enum { TFM_GEMM_SCRATCH = (96 + 1024) * TFM_KC };
+
+/* The bits of c depend on neither the threads nor m nor n: each element is summed over k in blocks of TFM_KC, in order. */
+void tfm_gemm_run(const tfm_kernels *kernels, tfm_pool *pool, float *scratch, const tfm_gemm *gemm);
+
+#endif

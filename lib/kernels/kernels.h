@@ -1,0 +1,95 @@
+/*
+ * Inner loops on raw floats. Nothing here allocates or knows about threads. Every source of this folder that defines
+ * TWIN() functions is compiled once for any CPU ("ref") and once for AVX2 + FMA ("avx2"); the table is chosen at run
+ * time. Sums have one fixed order per output element: a row's result does not depend on how many rows there are.
+ */
+#ifndef TFM_KERNELS_H
+#define TFM_KERNELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    TFM_LANES = 8,    /* floats summed side by side                                */
+    TFM_MR = 6,       /* rows of the product's register tile                       */
+    TFM_NR = 16,      /* columns of it                                             */
+    TFM_KC = 256,     /* k is summed in blocks of this many, then added to c       */
+};
+
+/* Where the random numbers of a dropout mask come from; element i of the site uses 16 bits of block i / 8. */
+typedef struct tfm_dropout {
+    uint32_t key[2];   /* the seed                                             */
+    uint32_t batch[2]; /* number of the batch in the whole training            */
+    uint32_t site;     /* which dropout of the model                           */
+    uint32_t threshold;/* P_drop * 65536, rounded; 0: nothing is dropped       */
+    float scale;       /* 1 / (1 - threshold / 65536)                          */
+} tfm_dropout;
+
+/* One head of attention over one sequence. Strides are between rows, in floats. */
+typedef struct tfm_head {
+    const float *q, *k, *v;
+    size_t q_stride, k_stride, v_stride;
+    size_t m, n, d_k, d_v;     /* queries, keys */
+    const uint32_t *key_rows;  /* NULL: key j is row j; else row key_rows[j] of k and v (a cache) */
+    float scale;               /* 1 / sqrt(d_k) */
+    bool causal;               /* query i sees keys j <= i + n - m */
+    size_t window;             /* 0: none; else |i + n - m - j| <= window */
+    const float *mask;         /* NULL, or [m][n] added to the scaled scores */
+    tfm_dropout dropout;       /* of the weights: element (first + i * n + j) */
+    uint64_t first;            /* multiple of 8 */
+    float *out;                /* [m][d_v] */
+    size_t out_stride;
+    float *lse;                /* [m] log of the sum of exponentials, for the backward pass; may be NULL */
+    float *weights;            /* [m][n], before dropout; may be NULL */
+    /* backward only */
+    const float *d_out;        /* as out */
+    float *dq, *dk, *dv;       /* as q, k, v; overwritten */
+} tfm_head;
+
+typedef struct tfm_kernels {
+    /* c[rows][16] = or += a b over k terms; a packed [k][rows], b packed [k][16]; rows 1..6; cols <= 16 are stored. */
+    void (*gemm_tile)(float *c, size_t ldc, const float *a, const float *b, size_t k, size_t rows, size_t cols, bool add);
+    /* b[k][n] with strides into panels [n / 16][k][16], zero-padded; a[m][k] into panels of rows, [k][6]. */
+    void (*pack_b)(float *to, const float *b, size_t b_row, size_t b_col, size_t k, size_t n);
+    void (*pack_a)(float *to, const float *a, size_t a_row, size_t a_col, size_t m, size_t k);
+
+    /* y += bias, then ReLU, then dropout of element (first + i) for the n values of a row. bias may be NULL. */
+    void (*bias_relu)(float *y, const float *bias, size_t n, bool relu, const tfm_dropout *dropout, uint64_t first);
+    /* dy = y > 0 ? dy * scale : 0: backward of ReLU and the dropout after it. */
+    void (*relu_backward)(float *dy, const float *y, size_t n, float scale);
+    /* y = x * mask / (1 - P), elements first .. first + n; first is a multiple of 8; x == y allowed. */
+    void (*dropout)(float *y, const float *x, size_t n, const tfm_dropout *dropout, uint64_t first);
+    void (*add)(float *y, const float *x, size_t n);             /* y += x         */
+    void (*axpby)(float *y, float a, const float *x, float b, size_t n); /* y = a x + b y */
+    double (*sum_squares)(const float *x, size_t n);
+
+    /* y = gamma (x - mean) / sqrt(var + eps) + beta over d; biased variance; stats[2] = mean, 1 / sqrt(var + eps). */
+    void (*layer_norm)(float *y, float *stats, const float *x, const float *gamma, const float *beta, size_t d, float eps);
+    /* dx = gradient of a row; dx == dy allowed. */
+    void (*layer_norm_backward)(float *dx, const float *dy, const float *x, const float *stats, const float *gamma, size_t d);
+
+    void (*attention)(const tfm_head *head, float *scratch);          /* scratch: tfm_attention_scratch() floats */
+    void (*attention_backward)(const tfm_head *head, float *scratch);
+
+    /* log-sum-exp of a row; *sum receives the plain sum of the row. */
+    float (*log_sum_exp)(const float *z, size_t n, double *sum);
+    /* z = exp(z - lse) - base, the gradient of smoothed cross-entropy but for its target element. */
+    void (*softmax_gradient)(float *z, size_t n, float lse, float base);
+
+    /* One Adam update of n weights: g is scaled by g_scale first; rate already holds the bias corrections. */
+    void (*adam)(float *w, float *m, float *v, const float *g, size_t n, float g_scale, float rate, float beta1,
+                 float beta2, float eps);
+} tfm_kernels;
+
+enum { TFM_CPU_AVX2 = 1u << 0 }; /* AVX2 and FMA */
+
+unsigned tfm_cpu_flags(void);
+
+/* The best table for these flags. Tests pass 0. Static storage. */
+const tfm_kernels *tfm_kernels_for(unsigned cpu_flags);
+
+/* Floats of scratch that one call of attention (or its backward) needs. false: does not fit a size_t. */
+bool tfm_attention_scratch(size_t *floats, size_t m, size_t n, size_t d_k, size_t d_v, bool backward);
+
+#endif

@@ -1,0 +1,75 @@
+/*
+ * The Transformer's one forward pass: training, scoring, inference and incremental decoding call these functions.
+ * Rows are packed: a batch of sequences is their concatenation, described by offsets. Nothing is padded.
+ */
+#ifndef TFM_FORWARD_H
+#define TFM_FORWARD_H
+
+#include "model/weights.h"
+
+/* Everything beside the weights that a pass depends on. */
+typedef struct tfm_rates {
+    float residual, embedding, attention, relu; /* dropout, used while run->training */
+    bool recompute;
+} tfm_rates;
+
+typedef struct tfm_transformer {
+    const tfm_weights *weights;
+    const float *position; /* table [position_rows][d], row 0 = position_offset; sinusoids or NULL when learned */
+    size_t position_rows;
+    tfm_rates rates;
+} tfm_transformer;
+
+/* Packed sequences of ids. */
+typedef struct tfm_tokens {
+    tfm_segments segments;
+    const int32_t *ids;        /* embedding row of each position; -1: zero vector */
+    const uint32_t *positions; /* 0-based position of each id in its sequence     */
+} tfm_tokens;
+
+/* memory [source rows][d] = encoder stack (3.1) of the sources. */
+void tfm_forward_encoder(tfm_run *run, tfm_value *memory, const tfm_transformer *t, const tfm_tokens *source);
+
+/* hidden [target rows][d] = decoder stack of target inputs (BOS, then the target without its last) over memory. */
+void tfm_forward_decoder(tfm_run *run, tfm_value *hidden, const tfm_transformer *t, tfm_value *memory,
+                         const tfm_segments *source, const tfm_tokens *target);
+
+/* logits [rows][vocab] = hidden E^T (+ bias). */
+void tfm_forward_logits(tfm_run *run, tfm_value *logits, const tfm_transformer *t, tfm_value *hidden);
+
+/*
+ * Keys and values of a batch being decoded, 4.5 of PAPER. Self-attention rows are appended and never move: hypothesis i at step t
+ * reads the rows that its table lists. Cross rows are those of the packed sources.
+ */
+typedef struct tfm_cache {
+    tfm_value *self;  /* [n_decoder_layers], each [capacity][h * d_k + h * d_v] */
+    tfm_value *cross; /* [n_decoder_layers], each [source rows][h * d_k + h * d_v] */
+    size_t capacity, used; /* rows of self */
+} tfm_cache;
+
+/* Reserves a cache in the run's arena and fills cross from memory. values: room for 2 * n_decoder_layers. */
+void tfm_cache_begin(tfm_run *run, tfm_cache *cache, const tfm_transformer *t, tfm_value *memory, size_t capacity);
+
+/* One new position of n hypotheses, all at the same step; hypotheses of one sentence stand together. */
+typedef struct tfm_step {
+    size_t n;                  /* hypotheses = rows                                            */
+    const int32_t *ids;        /* [n] input token; -1: zero vector                             */
+    const uint32_t *positions; /* [n] 0-based step                                             */
+    const uint32_t *rows;      /* [n][step + 1] cache rows of positions 0 .. step, own row last: used + i */
+    tfm_segments self;         /* n segments: offsets i * (step + 1) into rows                 */
+    tfm_segments groups;       /* hypotheses of each live sentence                             */
+    tfm_segments sources;      /* n == groups.n: entries of source_rows of each live sentence  */
+    const uint32_t *source_rows; /* row of cross of each source position                      */
+} tfm_step;
+
+/* hidden [n][d]; appends n rows to the cache. */
+void tfm_forward_step(tfm_run *run, tfm_value *hidden, const tfm_transformer *t, tfm_cache *cache, const tfm_step *step);
+
+/* Table of sinusoidal positions of rows offset .. offset + rows (3.5): to [rows][d]. */
+void tfm_position_fill(float *to, size_t rows, size_t d, uint32_t form, size_t offset);
+
+/* Attention weights of one layer and kind (TFM_ATTENTION_*) for one pair, all heads: to [h][queries][keys]. */
+void tfm_forward_attention(tfm_run *run, const tfm_transformer *t, const tfm_tokens *source, const tfm_tokens *target,
+                           uint32_t kind, uint32_t layer, float *to);
+
+#endif
