@@ -49,7 +49,7 @@ static bool begins_with(const unsigned char *data, size_t size, const char *pref
 
     while (at < size && strchr(" \t\r\n", data[at]) && data[at]) at++;
     for (; *prefix; prefix++, at++)
-        if (at >= size || (data[at] | 0x20) != (*prefix | 0x20)) return false;
+        if (at >= size || (data[at] | 0x20) != ((unsigned char)*prefix | 0x20)) return false;
     return true;
 }
 
