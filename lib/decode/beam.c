@@ -1,0 +1,215 @@
+/* Beam search: the choice of candidates, and what becomes of them. */
+#include "decode/beam.h"
+
+#include <math.h>
+
+enum { BLOCK = 64 }; /* logits that are compared with the threshold at once */
+
+void tfm_beam_plan(tfm_beam *beam, tfm_arena *arena, const tfm_decoder_options *options, size_t max_length)
+{
+    size_t links;
+
+    if (!tfm_mul(max_length, options->beam, &links)) {
+        arena->bad = true;
+        return;
+    }
+    *beam = (tfm_beam){
+        .options = options,
+        .max_length = max_length,
+        .alive = tfm_arena_take(arena, options->beam, sizeof(double)),
+        .links = tfm_arena_take(arena, links, sizeof(tfm_beam_link)),
+        .finished = tfm_arena_take(arena, options->beam, sizeof(tfm_beam_end)),
+    };
+}
+
+void tfm_beam_start(tfm_beam *beam)
+{
+    beam->steps = beam->n_finished = 0;
+    beam->n_alive = 1;
+    beam->alive[0] = 0.0;
+    beam->done = false;
+}
+
+/* Greedy search looks at the best continuation alone; with two it could pass over an EOS that is the argmax. */
+size_t tfm_beam_scratch(const tfm_decoder_options *options)
+{
+    return options->beam == 1 ? 1 : 2 * (size_t)options->beam;
+}
+
+double tfm_beam_penalty(double alpha, size_t length)
+{
+    return pow((5.0 + (double)length) / 6.0, alpha);
+}
+
+/* The best candidates so far, the worst of them on top. */
+typedef struct heap {
+    tfm_candidate *at;
+    size_t n, capacity;
+} heap;
+
+static bool worse(const tfm_candidate *a, const tfm_candidate *b)
+{
+    if (a->logprob != b->logprob) return a->logprob < b->logprob;
+    return a->row != b->row ? a->row > b->row : a->token > b->token;
+}
+
+static void swap(tfm_candidate *a, tfm_candidate *b)
+{
+    const tfm_candidate c = *a;
+    *a = *b;
+    *b = c;
+}
+
+static void sift_down(tfm_candidate *at, size_t n)
+{
+    for (size_t i = 0, child; (child = 2 * i + 1) < n; i = child) {
+        if (child + 1 < n && worse(&at[child + 1], &at[child])) child++;
+        if (!worse(&at[child], &at[i])) return;
+        swap(&at[i], &at[child]);
+    }
+}
+
+static void heap_put(heap *h, tfm_candidate candidate)
+{
+    if (h->n == h->capacity) {
+        h->at[0] = candidate;
+        sift_down(h->at, h->n);
+        return;
+    }
+    size_t i = h->n++;
+    h->at[i] = candidate;
+    for (; i && worse(&h->at[i], &h->at[(i - 1) / 2]); i = (i - 1) / 2) swap(&h->at[i], &h->at[(i - 1) / 2]);
+}
+
+/* Best first. */
+static void heap_sort(heap *h)
+{
+    for (size_t n = h->n; n > 1; n--) {
+        swap(&h->at[0], &h->at[n - 1]);
+        sift_down(h->at, n - 1);
+    }
+}
+
+/* A candidate must be better than this: candidates come in ascending order, so an equal one loses. */
+static double heap_threshold(const heap *h)
+{
+    return h->n < h->capacity ? -INFINITY : h->at[0].logprob;
+}
+
+/* A logit below this cannot pass the threshold; the slack, far above the rounding errors, errs on the safe side. */
+static float logit_threshold(double threshold, double logprob, double lse)
+{
+    const double slack = 1e-12 * (fabs(threshold) + fabs(logprob) + fabs(lse));
+
+    return nextafterf((float)(threshold - logprob + lse - slack), -INFINITY);
+}
+
+static bool any_reaches(const float *logits, float least)
+{
+    int any = 0;
+
+    for (size_t i = 0; i < BLOCK; i++) any |= logits[i] >= least;
+    return any;
+}
+
+static void offer_row(heap *h, const tfm_beam *beam, uint32_t row, const float *logits, double lse, size_t vocab)
+{
+    const bool special = beam->options->allow_special;
+    const double logprob = beam->alive[row];
+    float least = logit_threshold(heap_threshold(h), logprob, lse);
+
+    for (size_t block = 0; block < vocab; block += BLOCK) {
+        const size_t end = vocab - block < BLOCK ? vocab : block + BLOCK;
+        if (end - block == BLOCK && !any_reaches(logits + block, least)) continue;
+        for (size_t i = block; i < end; i++) {
+            const double candidate = logprob + ((double)logits[i] - lse);
+            if (!(candidate > heap_threshold(h))) continue;
+            if (!special && (i == TFM_PAD || i == TFM_BOS)) continue;
+            heap_put(h, (tfm_candidate){candidate, row, (int32_t)i});
+            least = logit_threshold(heap_threshold(h), logprob, lse);
+        }
+    }
+}
+
+/* Of equal scores the older one stays in front. */
+static void finish(tfm_beam *beam, tfm_beam_end end)
+{
+    tfm_beam_end *finished = beam->finished;
+    size_t i = beam->n_finished;
+
+    if (i == beam->options->beam && !(end.score > finished[--i].score)) return;
+    for (; i && end.score > finished[i - 1].score; i--) finished[i] = finished[i - 1];
+    finished[i] = end;
+    if (beam->n_finished < beam->options->beam) beam->n_finished++;
+}
+
+/* Can the best live hypothesis still beat the finished one that the rule looks at? It loses probability with every
+ * token, and the penalty helps it most at the longest length. */
+static bool decided(const tfm_beam *beam)
+{
+    const tfm_decoder_options *o = beam->options;
+    const size_t rank = o->stop_rule == TFM_STOP_WORST ? beam->n_finished : o->n_best;
+
+    if (!rank || beam->n_finished < rank) return false;
+    return beam->finished[rank - 1].score > beam->alive[0] / tfm_beam_penalty(o->alpha, beam->max_length);
+}
+
+/* No continuation is a number: the search ends where it stands. */
+static void give_up(tfm_beam *beam)
+{
+    for (size_t i = 0; i < beam->n_alive; i++) beam->alive[i] = NAN;
+    beam->done = true;
+}
+
+void tfm_beam_advance(tfm_beam *beam, const float *logits, const float *lse, size_t vocab, tfm_candidate *scratch)
+{
+    const tfm_decoder_options *o = beam->options;
+    const double penalty = tfm_beam_penalty(o->alpha, beam->steps + 1);
+    tfm_beam_link *links = beam->links + beam->steps * o->beam;
+    heap h = {.at = scratch, .capacity = tfm_beam_scratch(o)};
+    size_t n = 0;
+
+    for (size_t i = 0; i < beam->n_alive; i++)
+        offer_row(&h, beam, (uint32_t)i, logits + i * vocab, (double)lse[i], vocab);
+    heap_sort(&h);
+    if (!h.n) {
+        give_up(beam);
+        return;
+    }
+    beam->steps++;
+    for (size_t i = 0; i < h.n; i++) {
+        const tfm_candidate *c = &h.at[i];
+        if (c->token == TFM_EOS) {
+            finish(beam, (tfm_beam_end){c->logprob / penalty, (uint32_t)beam->steps, c->row});
+        } else if (n < o->beam) {
+            links[n] = (tfm_beam_link){c->row, c->token};
+            beam->alive[n++] = c->logprob;
+        }
+    }
+    beam->n_alive = n;
+    beam->done = !n || beam->steps == beam->max_length || decided(beam);
+}
+
+size_t tfm_beam_count(const tfm_beam *beam)
+{
+    const size_t n = beam->n_finished ? beam->n_finished : beam->n_alive;
+
+    return n < beam->options->n_best ? n : beam->options->n_best;
+}
+
+size_t tfm_beam_result(const tfm_beam *beam, size_t rank, int32_t *ids, double *score)
+{
+    const bool ended = beam->n_finished;
+    const size_t length = ended ? beam->finished[rank].steps : beam->steps;
+    size_t slot = ended ? beam->finished[rank].parent : rank, i = length;
+
+    *score = ended ? beam->finished[rank].score : beam->alive[rank];
+    if (!ids) return length;
+    if (ended) ids[--i] = TFM_EOS;
+    while (i--) {
+        const tfm_beam_link *link = &beam->links[i * beam->options->beam + slot];
+        ids[i] = link->token;
+        slot = link->parent;
+    }
+    return length;
+}

@@ -1,0 +1,72 @@
+/*
+ * Beam search of one sentence: which hypotheses live, which are finished, and when to stop. It sees rows of logits and
+ * knows no model. After each step the best 2 * beam continuations are looked at, so that beam of them live on however
+ * many end.
+ */
+#ifndef TFM_BEAM_H
+#define TFM_BEAM_H
+
+#include "base/base.h"
+
+/* A continuation of hypothesis row by token. */
+typedef struct tfm_candidate {
+    double logprob; /* of the whole hypothesis, not penalised */
+    uint32_t row;
+    int32_t token;
+} tfm_candidate;
+
+/* The last token of a live hypothesis, and which one of the step before it continues. */
+typedef struct tfm_beam_link {
+    uint32_t parent;
+    int32_t token;
+} tfm_beam_link;
+
+typedef struct tfm_beam_end {
+    double score;    /* log-probability / length penalty         */
+    uint32_t steps;  /* tokens, EOS counted                      */
+    uint32_t parent; /* live hypothesis that EOS was appended to */
+} tfm_beam_end;
+
+typedef struct tfm_beam {
+    const tfm_decoder_options *options; /* beam, alpha, n_best, stop_rule, allow_special */
+    size_t max_length;                  /* tokens, EOS counted; 1..UINT32_MAX            */
+    size_t steps;                       /* tokens of every live hypothesis               */
+    size_t n_alive, n_finished;
+    double *alive;          /* [beam] log-probabilities, not penalised, best first */
+    tfm_beam_link *links;   /* [max_length][beam]                                  */
+    tfm_beam_end *finished; /* [beam] best first                                   */
+    bool done;
+} tfm_beam;
+
+/* Takes room from the arena (measuring or placing); options are lent. */
+void tfm_beam_plan(tfm_beam *beam, tfm_arena *arena, const tfm_decoder_options *options, size_t max_length);
+
+/* One live hypothesis of no tokens. */
+void tfm_beam_start(tfm_beam *beam);
+
+/* Entries of scratch that advance needs. */
+size_t tfm_beam_scratch(const tfm_decoder_options *options);
+
+/*
+ * One step: row i of logits [n_alive][vocab] continues hypothesis i, and log p = logit - lse[i]. PAD and BOS are left
+ * out, and what they weigh is not shared out among the others (allow_special keeps them). Equal log-probabilities: the
+ * lower (row, token) first. What is not a number, or has probability 0, is no candidate; a sentence without any ends,
+ * its scores are NaN.
+ */
+void tfm_beam_advance(tfm_beam *beam, const float *logits, const float *lse, size_t vocab, tfm_candidate *scratch);
+
+/* Tokens and parents of the n_alive hypotheses after a step. */
+static inline const tfm_beam_link *tfm_beam_last(const tfm_beam *beam)
+{
+    return beam->links + (beam->steps - 1) * beam->options->beam;
+}
+
+/* ((5 + length) / 6)^alpha, Wu et al. 2016. */
+double tfm_beam_penalty(double alpha, size_t length);
+
+/* Results: the finished hypotheses, or, when none is, the live ones with their log-probability; n_best at most. */
+size_t tfm_beam_count(const tfm_beam *beam);
+/* Length of result rank; its ids, EOS included, go to ids unless that is NULL. */
+size_t tfm_beam_result(const tfm_beam *beam, size_t rank, int32_t *ids, double *score);
+
+#endif
