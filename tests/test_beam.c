@@ -247,6 +247,18 @@ START_TEST(m41_equal_logits_go_to_the_lowest_id)
     ck_assert_mem_eq(t.alive[2].ids, ((int32_t[]){3, 5}), 8);
     trial_end();
 
+    trial_begin(flat, 6, 3, 0.6, 4); /* candidates of two hypotheses are left at the second step */
+    for (int i = 0; i < 2; i++) trial_step();
+    for (int32_t i = 0; i < 3; i++) ck_assert_mem_eq(t.alive[i].ids, ((int32_t[]){3, 3 + i}), 8);
+    trial_end();
+
+    trial_begin(flat, 5, 3, 0.0, 2);
+    t.options.n_best = 3;
+    trial_run();
+    check_result(1, "3E", -9.25 - 2.0 * log(4.0), 1e-3);
+    check_result(2, "4E", -9.25 - 2.0 * log(4.0), 1e-3);
+    trial_end();
+
     trial_begin(flat, 200, 1, 0.6, 4);
     t.options.allow_special = 1;
     trial_run();
