@@ -1,0 +1,184 @@
+/* tfm translate: one line in, one line out. */
+#include "commands.h"
+#include "console.h"
+#include "text_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK_LINES = 1024 }; /* translated together, when so many are there */
+
+typedef struct translate_args {
+    const char *model, *input, *output;
+    uint32_t n_best; /* 0: plain lines */
+    uint32_t scores, stats, replace_invalid, dtype, stop;
+    tfm_decoder_options decoder;
+} translate_args;
+
+#define AT(field) .offset = offsetof(translate_args, field)
+
+static const option_row rows[] = {
+    {.kind = OPTION_HEADING, .help = "Files"},
+    {"model", "FILE", "of 'tfm train', or one of its checkpoints", OPTION_TEXT, .required = true, AT(model)},
+    {"input", "FILE", "lines to translate, plain or gzip; default: standard input", OPTION_TEXT, AT(input)},
+    {"output", "FILE", "written as FILE.part and renamed when complete; default: standard output", OPTION_TEXT, AT(output)},
+    {"replace-invalid", NULL, "invalid UTF-8 becomes U+FFFD instead of an error", OPTION_FLAG, AT(replace_invalid)},
+
+    {.kind = OPTION_HEADING, .help = "Search (section 6.1 of the paper)"},
+    {"beam", "N", "hypotheses kept for each sentence; 1 is greedy", OPTION_U32, .low = 1, .high = 1024, AT(decoder.beam)},
+    {"alpha", "A", "length penalty: log-probability / ((5 + length) / 6)^A", OPTION_FLOAT, AT(decoder.alpha)},
+    {"max-extra", "N", "longest translation: tokens of the source + N", OPTION_U32, AT(decoder.max_extra)},
+    {"max-length", "N", "longest translation in tokens; default: no other limit", OPTION_U32, AT(decoder.max_length)},
+    {"max-source", "N", "a line of more tokens is an error", OPTION_U32, .low = 1, AT(decoder.max_source)},
+    {"stop", "best|worst", "end a sentence when its best finished hypothesis, or its worst, cannot be beaten",
+     OPTION_CHOICE, AT(stop)},
+
+    {.kind = OPTION_HEADING, .help = "Result"},
+    {"nbest", "N", "the N best of each line, as 'line number from 0 ||| text ||| score'; default: the best, as text",
+     OPTION_U32, .low = 1, .high = 1024, AT(n_best)},
+    {"scores", NULL, "put the score and a tab before each line", OPTION_FLAG, AT(scores)},
+    {"stats", NULL, "at the end: time to load, sentences and tokens a second, on standard error", OPTION_FLAG, AT(stats)},
+
+    {.kind = OPTION_HEADING, .help = "Machine"},
+    {"dtype", "f32|bf16|int8", "type of the arithmetic; this version has only f32", OPTION_CHOICE, AT(dtype)},
+    {"batch-tokens", "N", "source tokens translated together, times beam", OPTION_U32, .low = 1, AT(decoder.batch_tokens)},
+    {"threads", "N", "processors to use; the result does not depend on it; default: all", OPTION_U32,
+     AT(decoder.n_threads)},
+    {.kind = OPTION_END},
+};
+
+typedef struct translation {
+    const translate_args *args;
+    tfm_model *model;
+    tfm_decoder *decoder;
+    text_reader input;
+    text_writer output;
+    text_lines chunk;
+    uint64_t sentences, tokens; /* done; tokens are those of the best hypotheses */
+    double load_seconds, seconds;
+    tfm_error error;
+} translation;
+
+static void write_sentence(translation *t, size_t i)
+{
+    char before[64] = "", after[64] = "";
+    const size_t count = tfm_decoder_count(t->decoder, i), wanted = t->args->n_best ? t->args->n_best : 1;
+    for (size_t rank = 0; rank < count && rank < wanted; rank++) {
+        const double score = tfm_decoder_score(t->decoder, i, rank);
+        if (t->args->n_best) {
+            snprintf(before, sizeof before, "%llu ||| ", (unsigned long long)t->sentences);
+            snprintf(after, sizeof after, " ||| %.6f", score);
+        } else if (t->args->scores) {
+            snprintf(before, sizeof before, "%.6f\t", score);
+        }
+        text_writer_line(&t->output, before, tfm_decoder_text(t->decoder, i, rank), after);
+    }
+    t->tokens += tfm_decoder_ids(t->decoder, i, 0).size;
+    t->sentences++;
+}
+
+static tfm_status translate_lines(translation *t, const tfm_text *lines, size_t n)
+{
+    const double began = clock_seconds();
+    const tfm_status status = tfm_decoder_translate(t->decoder, lines, n, &t->error);
+    t->seconds += clock_seconds() - began;
+    for (size_t i = 0; !status && i < n; i++) write_sentence(t, i);
+    return status;
+}
+
+/* A line that is refused must not take the others of its chunk along, and is named by its number in the file. */
+static int translate_chunk(translation *t)
+{
+    if (translate_lines(t, t->chunk.lines, t->chunk.size) == TFM_OK) return EXIT_SUCCESS;
+    for (size_t i = 0; i < t->chunk.size; i++)
+        if (translate_lines(t, t->chunk.lines + i, 1))
+            return console_fail("%s:%llu: %s", t->input.name, (unsigned long long)t->sentences + 1, t->error.message);
+    return EXIT_SUCCESS;
+}
+
+/* 1: lines are in the chunk, 0: the end, -1: reported failure. The lines before a bad one still come. */
+static int read_chunk(translation *t)
+{
+    tfm_text line;
+    int got = 1;
+    text_lines_clear(&t->chunk);
+    while (t->chunk.size < CHUNK_LINES && (t->chunk.size == 0 || text_reader_ready(&t->input)) &&
+           (got = text_reader_next(&t->input, &line)) > 0)
+        text_lines_add(&t->chunk, line);
+    return got;
+}
+
+static int translate_all(translation *t)
+{
+    for (int got = 1; got > 0;) {
+        got = read_chunk(t);
+        const int code = t->chunk.size > 0 ? translate_chunk(t) : EXIT_SUCCESS;
+        if (code || got < 0) return EXIT_FAILURE;
+        if (!text_writer_flush(&t->output)) return EXIT_FAILURE;
+    }
+    return EXIT_SUCCESS;
+}
+
+static int open_all(translation *t)
+{
+    const translate_args *args = t->args;
+    const double began = clock_seconds();
+    if (tfm_model_load(&t->model, args->model, NULL, &t->error) ||
+        tfm_decoder_create(&t->decoder, t->model, &args->decoder, &t->error))
+        return console_fail("%s", t->error.message);
+    t->load_seconds = clock_seconds() - began;
+    if (!tfm_model_tokenizer(t->model)) return console_fail("%s has no tokenizer, so it cannot read text", args->model);
+    if (!text_reader_open(&t->input, args->input ? args->input : "-", args->replace_invalid)) return EXIT_FAILURE;
+    return text_writer_open(&t->output, args->output) ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static void print_stats(const translation *t)
+{
+    const double seconds = t->seconds > 0 ? t->seconds : 1e-9;
+    fprintf(stderr, "loaded in %.0f ms; %llu sentences and %llu tokens in %.2f s: %.1f sentences/s, %.0f tokens/s\n",
+            1e3 * t->load_seconds, (unsigned long long)t->sentences, (unsigned long long)t->tokens, t->seconds,
+            (double)t->sentences / seconds, (double)t->tokens / seconds);
+}
+
+static void init(void *place)
+{
+    translate_args *args = place;
+    tfm_decoder_options_init(&args->decoder, sizeof args->decoder);
+    args->decoder.n_threads = 0;
+}
+
+static int run(void *place, const string_list *operands)
+{
+    (void)operands;
+    translate_args *args = place;
+    translation t = {.args = args, .input.fd = -1};
+    if (args->dtype != 0) return console_usage("--dtype bf16 and int8 are not available in this version; use f32");
+    if (args->n_best > args->decoder.beam)
+        return console_usage("--nbest is %u, more than --beam %u; widen the beam", args->n_best, args->decoder.beam);
+    if (args->n_best) args->decoder.n_best = args->n_best;
+    args->decoder.stop_rule = args->stop ? TFM_STOP_WORST : TFM_STOP_BEST;
+    int code = open_all(&t);
+    if (!code) code = translate_all(&t);
+    if (!text_writer_close(&t.output, !code)) code = EXIT_FAILURE;
+    if (!code && args->stats) print_stats(&t);
+    text_reader_free(&t.input);
+    text_lines_clear(&t.chunk);
+    tfm_decoder_free(t.decoder);
+    tfm_model_free(t.model);
+    return code;
+}
+
+const command command_translate = {
+    .name = "translate",
+    .summary = "translates lines with a model",
+    .usage = "--model FILE [options] < INPUT > OUTPUT",
+    .text = "Reads sentences, one a line, and writes the translation of each on a line of its own, in the same order. A blank "
+            "line gives an empty one. Lines are answered as they come, so that it may serve another program through a pipe.",
+    .examples = "  tfm translate --model en-de.tfm < test.en > test.out\n"
+                "  echo 'a man rides a bicycle' | tfm translate --model en-de.tfm --beam 1\n"
+                "  tfm translate --model en-de.tfm --input test.en.gz --nbest 4 --stats > test.nbest\n",
+    .options = rows,
+    .args_size = sizeof(translate_args),
+    .init = init,
+    .run = run,
+};

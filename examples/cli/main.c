@@ -1,0 +1,124 @@
+/* tfm: the library on the command line, built on the public header alone. */
+#include "commands.h"
+#include "console.h"
+
+#include <transformer.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const command *const commands[] = {
+    &command_train,           &command_translate,        &command_score,
+    &command_evaluate,        &command_tokenizer_learn,  &command_tokenizer_encode,
+    &command_tokenizer_decode, &command_average,         &command_inspect,
+};
+
+enum { N_COMMANDS = sizeof commands / sizeof *commands };
+
+static const char *command_name(size_t i, const void *user)
+{
+    (void)user;
+    return commands[i]->name;
+}
+
+static void print_commands(const char *prefix)
+{
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        if (strncmp(commands[i]->name, prefix, strlen(prefix)) == 0)
+            printf("  %-18s %s\n", commands[i]->name, commands[i]->summary);
+}
+
+static void print_overview(void)
+{
+    printf("tfm %s - trains and runs Transformers (Vaswani et al. 2017) on the CPU\n\n"
+           "Usage: tfm COMMAND [options]\n\n"
+           "Commands\n",
+           tfm_version());
+    print_commands("");
+    printf("\n'tfm COMMAND --help' explains a command and gives examples. 'tfm --version' prints the version.\n\n"
+           "From two text files, line by line translations of each other, to a translation:\n"
+           "  tfm train --src train.en --tgt train.de --model en-de.tfm --epochs 10\n"
+           "  echo 'a man rides a bicycle' | tfm translate --model en-de.tfm\n\n"
+           "Files may be plain or gzip text; '-' is standard input. Progress goes to standard error.\n"
+           "Exit code: 0 done, 1 failed, 2 the command line is wrong.\n");
+}
+
+/* *used: how many arguments the name takes. */
+static const command *find_command(int argc, char **argv, int *used)
+{
+    char name[64];
+    for (*used = 1; *used <= 2 && *used <= argc; ++*used) {
+        snprintf(name, sizeof name, *used == 1 ? "%s" : "%s %s", argv[0], argv[*used - 1]);
+        for (size_t i = 0; i < N_COMMANDS; i++)
+            if (strcmp(commands[i]->name, name) == 0) return commands[i];
+    }
+    return NULL;
+}
+
+/* "tfm tokenizer" alone is no command. */
+static int tokenizer_overview(int argc, char **argv)
+{
+    if (argc < 2 || (strcmp(argv[1], "--help") != 0 && strcmp(argv[1], "-h") != 0))
+        return console_usage("tokenizer needs one of learn, encode, decode; 'tfm tokenizer --help' explains");
+    printf("Usage: tfm tokenizer learn|encode|decode [options]\n\nCommands\n");
+    print_commands("tokenizer ");
+    printf("\n'tfm tokenizer learn --help' and so on explain them.\n");
+    return EXIT_SUCCESS;
+}
+
+static int unknown_command(int argc, char **argv)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s", argv[0]);
+    if (strcmp(name, "tokenizer") == 0) {
+        if (argc < 2 || argv[1][0] == '-') return tokenizer_overview(argc, argv);
+        snprintf(name, sizeof name, "%s %s", argv[0], argv[1]);
+    }
+    const char *near = nearest_name(name, command_name, N_COMMANDS, NULL);
+    if (near) return console_usage("unknown command '%s'; did you mean '%s'? 'tfm --help' lists all", name, near);
+    return console_usage("unknown command '%s'; 'tfm --help' lists all", name);
+}
+
+static int dispatch(int argc, char **argv)
+{
+    if (argc < 1) return console_usage("no command given; 'tfm --help' lists all");
+    if (strcmp(argv[0], "--version") == 0) {
+        printf("tfm %s\n", tfm_version());
+        return EXIT_SUCCESS;
+    }
+    if (strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0) {
+        print_overview();
+        return EXIT_SUCCESS;
+    }
+    int used;
+    const command *c = find_command(argc, argv, &used);
+    return c ? command_main(c, argc - used, argv + used) : unknown_command(argc, argv);
+}
+
+/*
+ * A descriptor that the caller closed would be given to the next file opened. Closed input reads as empty; closed output is
+ * opened for reading, so that writing to it fails as it should.
+ */
+static void hold_standard_files(void)
+{
+    for (int fd = 0; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", O_RDONLY) != fd) exit(EXIT_FAILURE);
+}
+
+int main(int argc, char **argv)
+{
+    hold_standard_files();
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe and a file size limit are write errors, reported as such */
+    signal(SIGXFSZ, SIG_IGN);
+    const int code = dispatch(argc - 1, argv + 1);
+    errno = EIO;
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        if (code == EXIT_SUCCESS) return console_fail("cannot write standard output: %s", strerror(errno));
+    }
+    return code;
+}

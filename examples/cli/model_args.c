@@ -1,0 +1,43 @@
+/* --preset and --set, the same for every command that makes a configuration. */
+#include "model_args.h"
+#include "console.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int set_one(tfm_model_options *o, const char *pair)
+{
+    char key[64];
+    tfm_error error;
+    const size_t length = strcspn(pair, "=");
+    if (!pair[length] || length >= sizeof key) return console_usage("--set %s: KEY=VALUE is needed", pair);
+    memcpy(key, pair, length);
+    key[length] = 0;
+    if (tfm_model_options_set(o, key, pair + length + 1, &error)) return console_usage("--set %s: %s", pair, error.message);
+    return EXIT_SUCCESS;
+}
+
+int model_options_set(tfm_model_options *o, const char *preset, const string_list *sets)
+{
+    tfm_error error;
+    if (preset && tfm_model_options_preset(o, preset, &error)) return console_usage("--preset %s: %s", preset, error.message);
+    for (size_t i = 0; i < sets->size; i++) {
+        const int code = set_one(o, sets->items[i]);
+        if (code) return code;
+    }
+    return EXIT_SUCCESS;
+}
+
+const char *model_options_describe(const tfm_model_options *o, char out[160])
+{
+    const uint32_t heads = o->n_heads ? o->n_heads : 1;
+    snprintf(out, 160, "%u+%u layers, width %u, feed-forward %u, %u head%s of %u", o->n_encoder_layers,
+             o->n_decoder_layers, o->d_model, o->d_ff, heads, heads == 1 ? "" : "s", o->d_k ? o->d_k : o->d_model / heads);
+    return out;
+}
+
+const char *tokenizer_dialect_name(const tfm_tokenizer *tokenizer)
+{
+    return tfm_tokenizer_dialect(tokenizer) == TFM_BPE_SUBWORD_NMT ? "subword-nmt" : "bpe";
+}

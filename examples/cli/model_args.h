@@ -1,0 +1,17 @@
+/* A model's configuration on the command line. */
+#ifndef CLI_MODEL_ARGS_H
+#define CLI_MODEL_ARGS_H
+
+#include "options.h"
+
+#include <transformer.h>
+
+/* Applies --preset (NULL: none) and each "key=value" of --set; returns an exit code. */
+int model_options_set(tfm_model_options *o, const char *preset, const string_list *sets);
+/* "4+4 layers, width 128, feed-forward 256, 4 heads of 32" */
+const char *model_options_describe(const tfm_model_options *o, char out[160]);
+
+/* "bpe" or "subword-nmt", as --tokenizer takes it. */
+const char *tokenizer_dialect_name(const tfm_tokenizer *tokenizer);
+
+#endif

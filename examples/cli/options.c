@@ -1,0 +1,278 @@
+/* The one parser of the program's command lines. */
+#include "options.h"
+#include "console.h"
+#include "help.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void string_list_add(string_list *list, const char *item)
+{
+    memory_grow(&list->items, &list->capacity, list->size + 1, sizeof *list->items);
+    list->items[list->size++] = item;
+}
+
+void string_list_free(string_list *list)
+{
+    free(list->items);
+    *list = (string_list){0};
+}
+
+/* Levenshtein distance, of words up to 31 bytes. */
+static size_t edit_distance(const char *a, const char *b)
+{
+    size_t row[32], n = strlen(b);
+    if (n > 31) return SIZE_MAX;
+    for (size_t j = 0; j <= n; j++) row[j] = j;
+    for (size_t i = 1; a[i - 1]; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= n; j++) {
+            size_t best = diagonal + (a[i - 1] != b[j - 1]);
+            if (row[j] + 1 < best) best = row[j] + 1;
+            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+            diagonal = row[j];
+            row[j] = best;
+        }
+    }
+    return row[n];
+}
+
+const char *nearest_name(const char *word, const char *(*name)(size_t i, const void *user), size_t n, const void *user)
+{
+    const char *best = NULL;
+    size_t limit = strlen(word) / 3 + 2, length = strlen(word);
+    if (length > 31) return NULL;
+    for (size_t i = 0; i < n; i++) {
+        const char *candidate = name(i, user);
+        if (!candidate) continue;
+        size_t distance = edit_distance(word, candidate);
+        if (length >= 3 && strncmp(word, candidate, length) == 0) distance = 1; /* the beginning of a name is near it */
+        if (distance >= limit || distance >= length) continue;
+        limit = distance;
+        best = candidate;
+    }
+    return best;
+}
+
+static size_t count_rows(const option_row *rows)
+{
+    size_t n = 0;
+    while (rows[n].kind != OPTION_END) n++;
+    return n;
+}
+
+static const char *row_name(size_t i, const void *user)
+{
+    const option_row *rows = user;
+    return rows[i].name;
+}
+
+static int unknown_option(const command *c, const char *name)
+{
+    const char *near = nearest_name(name, row_name, count_rows(c->options), c->options);
+    if (near)
+        return console_usage("unknown option '--%s'; did you mean '--%s'? 'tfm %s --help' lists all", name, near,
+                             c->name);
+    return console_usage("unknown option '--%s'; 'tfm %s --help' lists all", name, c->name);
+}
+
+static int set_integer(const option_row *row, void *place, const char *value)
+{
+    char *end;
+    const uint64_t type_high = row->kind == OPTION_U32 ? UINT32_MAX : UINT64_MAX;
+    const uint64_t low = (uint64_t)row->low, high = row->high > 0 ? (uint64_t)row->high : type_high;
+    errno = 0;
+    const unsigned long long number = strtoull(value, &end, 10);
+    if (*value < '0' || *value > '9' || *end || errno || number < low || number > high)
+        return console_usage("--%s is '%s', not a whole number in %llu..%llu", row->name, value,
+                             (unsigned long long)low, (unsigned long long)high);
+    if (row->kind == OPTION_U32) *(uint32_t *)place = (uint32_t)number;
+    else *(uint64_t *)place = number;
+    return EXIT_SUCCESS;
+}
+
+static int set_float(const option_row *row, float *place, const char *value)
+{
+    char *end;
+    const bool bounded = row->low < row->high;
+    const double low = bounded ? row->low : 0, high = bounded ? row->high : HUGE_VAL;
+    const double number = strtod(value, &end);
+    if (end == value || *end || !isfinite(number) || number < low || number > high) {
+        if (bounded) return console_usage("--%s is '%s', not a number in %g..%g", row->name, value, low, high);
+        return console_usage("--%s is '%s', not a number >= 0", row->name, value);
+    }
+    *place = (float)number;
+    return EXIT_SUCCESS;
+}
+
+static int set_seconds(const option_row *row, double *place, const char *value)
+{
+    static const struct {
+        const char *unit;
+        double seconds;
+    } units[] = {{"", 1}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}};
+    char *end;
+    const double number = strtod(value, &end);
+    for (size_t i = 0; end != value && i < sizeof units / sizeof *units; i++) {
+        if (strcmp(end, units[i].unit) != 0 || !isfinite(number) || number < 0) continue;
+        *place = number * units[i].seconds;
+        return EXIT_SUCCESS;
+    }
+    return console_usage("--%s is '%s', not a time such as 90s, 20m or 2h", row->name, value);
+}
+
+static int set_choice(const option_row *row, uint32_t *place, const char *value)
+{
+    const size_t length = strlen(value);
+    uint32_t index = 0;
+    for (const char *word = row->argument; *word; index++) {
+        const size_t n = strcspn(word, "|");
+        if (n == length && memcmp(word, value, n) == 0) {
+            *place = index;
+            return EXIT_SUCCESS;
+        }
+        word += n + (word[n] == '|');
+    }
+    return console_usage("--%s is '%s', not one of %s", row->name, value, row->argument);
+}
+
+static int set_option(const option_row *row, void *args, const char *value)
+{
+    void *place = (char *)args + row->offset;
+    switch (row->kind) {
+    case OPTION_FLAG: *(uint32_t *)place = 1; return EXIT_SUCCESS;
+    case OPTION_TEXT:
+    case OPTION_MAYBE: *(const char **)place = value; return EXIT_SUCCESS;
+    case OPTION_LIST: string_list_add(place, value); return EXIT_SUCCESS;
+    case OPTION_CHOICE: return set_choice(row, place, value);
+    case OPTION_U32:
+    case OPTION_U64: return set_integer(row, place, value);
+    case OPTION_FLOAT: return set_float(row, place, value);
+    case OPTION_SECONDS: return set_seconds(row, place, value);
+    case OPTION_HEADING:
+    case OPTION_END: break;
+    }
+    return EXIT_SUCCESS;
+}
+
+typedef struct parser {
+    const command *command;
+    void *args;
+    string_list *operands;
+    int argc, next; /* next: index of the argument to read */
+    char **argv;
+} parser;
+
+static const option_row *find_row(const command *c, const char *name, size_t length, char letter)
+{
+    for (const option_row *row = c->options; row->kind != OPTION_END; row++) {
+        if (letter && row->letter == letter) return row;
+        if (!letter && row->name && strlen(row->name) == length && memcmp(row->name, name, length) == 0) return row;
+    }
+    return NULL;
+}
+
+/* value: what followed '=' or a letter, or NULL. */
+static int take_option(parser *p, const option_row *row, const char *value)
+{
+    if (row->kind == OPTION_FLAG) {
+        if (value) return console_usage("--%s takes no value, but got '%s'", row->name, value);
+        return set_option(row, p->args, NULL);
+    }
+    if (!value && row->kind == OPTION_MAYBE)
+        value = p->next < p->argc && p->argv[p->next][0] != '-' ? p->argv[p->next++] : "";
+    else if (!value && p->next < p->argc) value = p->argv[p->next++];
+    if (!value) return console_usage("--%s needs a value: --%s %s", row->name, row->name, row->argument);
+    return set_option(row, p->args, value);
+}
+
+static int parse_option(parser *p, const char *argument)
+{
+    if (argument[1] != '-') {
+        const option_row *row = find_row(p->command, NULL, 0, argument[1]);
+        if (!row)
+            return console_usage("unknown option '%s'; 'tfm %s --help' lists all", argument, p->command->name);
+        return take_option(p, row, argument[2] ? argument + 2 : NULL);
+    }
+    const char *name = argument + 2, *equals = strchr(name, '=');
+    const size_t length = equals ? (size_t)(equals - name) : strlen(name);
+    if (strcmp(name, "quiet") == 0) {
+        console_silence();
+        return EXIT_SUCCESS;
+    }
+    const option_row *row = find_row(p->command, name, length, 0);
+    if (row) return take_option(p, row, equals ? equals + 1 : NULL);
+    char word[64];
+    snprintf(word, sizeof word, "%.*s", (int)(length < 63 ? length : 63), name);
+    return unknown_option(p->command, word);
+}
+
+static int parse(parser *p)
+{
+    bool only_operands = false;
+    while (p->next < p->argc) {
+        const char *argument = p->argv[p->next++];
+        if (!only_operands && strcmp(argument, "--") == 0) {
+            only_operands = true;
+        } else if (!only_operands && argument[0] == '-' && argument[1]) {
+            const int code = parse_option(p, argument);
+            if (code) return code;
+        } else {
+            if (p->operands->size == p->command->max_operands)
+                return console_usage("'%s' is one argument too many; 'tfm %s --help' shows the usage", argument,
+                                     p->command->name);
+            string_list_add(p->operands, argument);
+        }
+    }
+    return EXIT_SUCCESS;
+}
+
+static int check_required(const command *c, const void *args)
+{
+    for (const option_row *row = c->options; row->kind != OPTION_END; row++) {
+        const void *place = (const char *)args + row->offset;
+        if (!row->required) continue;
+        if (row->kind == OPTION_LIST ? ((const string_list *)place)->size > 0 : *(const char *const *)place != NULL)
+            continue;
+        return console_usage("%s needs --%s %s; 'tfm %s --help' explains", c->name, row->name, row->argument, c->name);
+    }
+    return EXIT_SUCCESS;
+}
+
+static void free_args(const command *c, void *args)
+{
+    for (const option_row *row = c->options; row->kind != OPTION_END; row++)
+        if (row->kind == OPTION_LIST) string_list_free((string_list *)((char *)args + row->offset));
+    free(args);
+}
+
+static bool wants_help(int argc, char **argv)
+{
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return true;
+    return false;
+}
+
+int command_main(const command *c, int argc, char **argv)
+{
+    string_list operands = {0};
+    void *args = calloc(1, c->args_size);
+    if (!args) return console_fail("out of memory");
+    if (c->init) c->init(args);
+    int code = EXIT_SUCCESS;
+    if (wants_help(argc, argv)) {
+        help_print(c, args);
+    } else {
+        parser p = {.command = c, .args = args, .operands = &operands, .argc = argc, .argv = argv};
+        code = parse(&p);
+        if (!code) code = check_required(c, args);
+        if (!code) code = c->run(args, &operands);
+    }
+    string_list_free(&operands);
+    free_args(c, args);
+    return code;
+}

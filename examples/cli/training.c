@@ -1,0 +1,315 @@
+/* tfm train at work: data, tokenizer, model and trainer, then the run and the model file. */
+#include "training.h"
+#include "checkpoints.h"
+#include "console.h"
+#include "model_args.h"
+#include "progress.h"
+#include "text_file.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct training {
+    const train_args *args;
+    tfm_trainer_options options;
+    text_lines src, tgt, valid_src, valid_tgt;
+    tfm_tokenizer *tokenizer; /* of a new training */
+    tfm_trainer *trainer;
+    tfm_data_report report;
+    size_t n_valid;
+    char *resume; /* the checkpoint to go on from, or NULL */
+    progress progress;
+    tfm_error error;
+} training;
+
+static volatile sig_atomic_t stop_requested;
+
+static void request_stop(int signal_number)
+{
+    (void)signal_number;
+    stop_requested = 1;
+}
+
+/* A second signal has its usual effect. */
+static void catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = request_stop, .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+static int32_t on_progress(void *user, const tfm_progress *event)
+{
+    training *t = user;
+    progress_event(&t->progress, event);
+    return stop_requested;
+}
+
+static void forget_text(training *t)
+{
+    text_lines_clear(&t->src);
+    text_lines_clear(&t->tgt);
+    text_lines_clear(&t->valid_src);
+    text_lines_clear(&t->valid_tgt);
+}
+
+static int fail_library(const training *t)
+{
+    return console_fail("%s", t->error.message);
+}
+
+/* Finds the checkpoint to go on from, and refuses to mix a new training with an old one's files. */
+static int find_checkpoints(training *t)
+{
+    const char *prefix = t->options.checkpoint_path, *resume = t->args->resume;
+    checkpoint_list list;
+    int code = EXIT_SUCCESS;
+    checkpoints_find(&list, prefix);
+    if (resume && *resume) t->resume = memory_copy(resume, strlen(resume));
+    else if (resume && list.size > 0) t->resume = checkpoint_path(prefix, list.steps[list.size - 1]);
+    else if (resume) code = console_fail("no checkpoint %s-STEP.ckpt to go on from; leave out --resume to start", prefix);
+    else if (list.size > 0 && !t->args->restart)
+        code = console_fail("%s-%llu.ckpt is of an earlier training; go on with --resume, or start anew with --restart, "
+                            "which deletes %s-*.ckpt",
+                            prefix, (unsigned long long)list.steps[list.size - 1], prefix);
+    checkpoints_free(&list);
+    return code;
+}
+
+static int delete_checkpoints(const char *prefix)
+{
+    checkpoint_list list;
+    int code = EXIT_SUCCESS;
+    checkpoints_find(&list, prefix);
+    for (size_t i = 0; i < list.size && !code; i++) {
+        char *path = checkpoint_path(prefix, list.steps[i]);
+        if (unlink(path) != 0) code = console_fail("cannot delete %s", path);
+        free(path);
+    }
+    checkpoints_free(&list);
+    return code;
+}
+
+static int check_paths(training *t)
+{
+    if (!output_path_check(t->args->model)) return EXIT_FAILURE;
+    if (t->args->checkpoint && !output_folder_check(t->args->checkpoint)) return EXIT_FAILURE;
+    if (t->args->log && !output_folder_check(t->args->log)) return EXIT_FAILURE;
+    return find_checkpoints(t);
+}
+
+static int read_pairs(text_lines *src, text_lines *tgt, const string_list *src_files, const string_list *tgt_files,
+                      bool replace_invalid)
+{
+    for (size_t i = 0; i < src_files->size; i++) {
+        console_status("reading %s and %s", src_files->items[i], tgt_files->items[i]);
+        if (!text_pairs_read(src, tgt, src_files->items[i], tgt_files->items[i], replace_invalid)) return EXIT_FAILURE;
+    }
+    if (src_files->size > 0 && src->size == 0)
+        return console_fail("%s is empty; a line for each sentence is needed", src_files->items[0]);
+    return EXIT_SUCCESS;
+}
+
+static int read_data(training *t)
+{
+    const train_args *a = t->args;
+    const int code = read_pairs(&t->src, &t->tgt, &a->src, &a->tgt, a->replace_invalid);
+    if (code) return code;
+    return read_pairs(&t->valid_src, &t->valid_tgt, &a->valid_src, &a->valid_tgt, a->replace_invalid);
+}
+
+static tfm_status learn_tokenizer(training *t, const tfm_text *lines, size_t n)
+{
+    const train_args *a = t->args;
+    if (a->codes) return tfm_tokenizer_import(&t->tokenizer, a->codes, lines, n, NULL, &t->error);
+    tfm_tokenizer_options o;
+    tfm_tokenizer_options_init(&o, sizeof o);
+    o.dialect = a->tokenizer == TOKENIZER_SUBWORD_NMT ? TFM_BPE_SUBWORD_NMT : TFM_BPE_REVERSIBLE;
+    if (a->vocab_size) o.vocab_size = a->vocab_size;
+    if (a->merges) o.merges = a->merges;
+    if (a->min_frequency) o.min_frequency = a->min_frequency;
+    o.log = console_log;
+    return tfm_tokenizer_learn(&t->tokenizer, &o, lines, n, &t->error);
+}
+
+static int make_tokenizer(training *t)
+{
+    if (t->args->tokenizer_file) {
+        if (tfm_tokenizer_load(&t->tokenizer, t->args->tokenizer_file, NULL, &t->error)) return fail_library(t);
+        return EXIT_SUCCESS;
+    }
+    console_status("learning the tokenizer from %zu lines", t->src.size + t->tgt.size);
+    tfm_text *both = NULL;
+    size_t capacity = 0;
+    memory_grow(&both, &capacity, t->src.size + t->tgt.size, sizeof *both);
+    memcpy(both, t->src.lines, t->src.size * sizeof *both);
+    memcpy(both + t->src.size, t->tgt.lines, t->tgt.size * sizeof *both);
+    const tfm_status status = learn_tokenizer(t, both, t->src.size + t->tgt.size);
+    free(both);
+    return status ? fail_library(t) : EXIT_SUCCESS;
+}
+
+static int start_new(training *t)
+{
+    tfm_model_options o;
+    tfm_model_options_init(&o, sizeof o);
+    o.seed = t->options.seed;
+    int code = model_options_set(&o, t->args->preset, &t->args->sets);
+    if (!code) code = make_tokenizer(t);
+    if (code) return code;
+    if (o.vocab_size == 0) o.vocab_size = tfm_tokenizer_vocab_size(t->tokenizer);
+    tfm_model *model = NULL;
+    if (tfm_model_create(&model, &o, t->tokenizer, &t->error) ||
+        tfm_trainer_create(&t->trainer, model, &t->options, &t->error))
+        code = fail_library(t);
+    tfm_model_free(model);
+    return code;
+}
+
+static int start(training *t)
+{
+    t->options.progress = on_progress;
+    t->options.progress_user = t;
+    t->options.log = console_log;
+    if (!t->resume) {
+        const int code = start_new(t);
+        if (code) return code;
+    } else if (tfm_trainer_resume(&t->trainer, t->resume, &t->options, &t->error)) {
+        return fail_library(t);
+    }
+    console_status("encoding %zu pairs", t->src.size);
+    if (tfm_trainer_set_data(t->trainer, t->src.lines, t->tgt.lines, t->src.size, &t->report, sizeof t->report, &t->error))
+        return fail_library(t);
+    if (t->valid_src.size > 0 &&
+        tfm_trainer_set_valid(t->trainer, t->valid_src.lines, t->valid_tgt.lines, t->valid_src.size, &t->error))
+        return fail_library(t);
+    t->n_valid = t->valid_src.size;
+    forget_text(t);
+    return EXIT_SUCCESS;
+}
+
+static void announce_data(const training *t)
+{
+    const tfm_data_report *r = &t->report;
+    char a[32], b[32], c[32], d[32];
+    console_say("data        %s pairs (skipped: %s blank, %s longer than %u tokens)", format_count(a, r->pairs),
+                format_count(b, r->blank), format_count(c, r->too_long), t->options.max_length);
+    console_say("            an epoch is %s source and %s target tokens; %s unknown", format_count(a, r->source_tokens),
+                format_count(b, r->target_tokens), format_count(d, r->unknown));
+    if (t->n_valid > 0) console_say("validation  %s pairs", format_count(a, t->n_valid));
+}
+
+static void announce_model(const tfm_model *model, const char *preset)
+{
+    tfm_model_options o;
+    tfm_model_costs costs = {0};
+    char text[160], count[32];
+    tfm_model_get_options(model, &o, sizeof o);
+    const tfm_tokenizer *tokenizer = tfm_model_tokenizer(model);
+    if (tokenizer)
+        console_say("tokenizer   %s, %s entries", tokenizer_dialect_name(tokenizer),
+                    format_count(count, tfm_tokenizer_vocab_size(tokenizer)));
+    tfm_model_options_costs(&costs, sizeof costs, &o, 1, 1, NULL);
+    console_say("model       %s%s%s; %s parameters", preset, *preset ? ": " : "", model_options_describe(&o, text),
+                format_count(count, costs.parameters));
+}
+
+static void announce_run(const training *t, uint32_t d_model)
+{
+    const tfm_trainer_options *o = &t->options;
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    const double peak = (double)o->lr_scale / sqrt((double)d_model * (double)o->warmup);
+    console_say("training    batches of up to %u tokens a side x %u, %ld threads; the rate peaks at %.3g in step %u",
+                o->batch_tokens, o->accumulate, o->n_threads ? (long)o->n_threads : cores, peak, o->warmup);
+    if (t->resume) console_say("            goes on from %s", t->resume);
+    console_say("            Ctrl-C stops it with a checkpoint, %s-STEP.ckpt", o->checkpoint_path);
+}
+
+static int announce(training *t)
+{
+    tfm_model *model;
+    tfm_model_options o;
+    if (console_silent()) return EXIT_SUCCESS;
+    if (tfm_trainer_model(t->trainer, &model, &t->error)) return fail_library(t);
+    tfm_model_get_options(model, &o, sizeof o);
+    announce_data(t);
+    announce_model(model, t->resume ? "" : t->args->preset);
+    announce_run(t, o.d_model);
+    tfm_model_free(model);
+    return EXIT_SUCCESS;
+}
+
+/* The mean of the last checkpoints, none of them later than the last step. */
+static int average_last(training *t, tfm_model **model)
+{
+    char *paths[MOST_AVERAGED];
+    checkpoint_list list;
+    size_t n = 0;
+    checkpoints_find(&list, t->options.checkpoint_path);
+    for (size_t i = list.size; i-- > 0 && n < t->args->average;)
+        if (list.steps[i] <= t->progress.step) paths[n++] = checkpoint_path(t->options.checkpoint_path, list.steps[i]);
+    checkpoints_free(&list);
+    if (n < t->args->average) console_warn("only %zu of %u checkpoints exist to be averaged", n, t->args->average);
+    int code = EXIT_SUCCESS;
+    if (n > 0) code = models_average(model, (const char *const *)paths, n);
+    else if (tfm_trainer_model(t->trainer, model, &t->error)) code = fail_library(t);
+    for (size_t i = 0; i < n; i++) free(paths[i]);
+    return code;
+}
+
+static int save_model(training *t)
+{
+    const char *path = t->args->model;
+    tfm_model *model = NULL;
+    int code = EXIT_SUCCESS;
+    if (t->args->average > 0) code = average_last(t, &model);
+    else if (tfm_trainer_model(t->trainer, &model, &t->error)) code = fail_library(t);
+    if (!code && tfm_model_save(model, path, &t->error)) code = fail_library(t);
+    tfm_model_free(model);
+    if (!code) console_say("saved       %s; try: echo 'a sentence' | tfm translate --model %s", path, path);
+    return code;
+}
+
+static int train(training *t)
+{
+    if (t->args->restart) {
+        const int code = delete_checkpoints(t->options.checkpoint_path);
+        if (code) return code;
+    }
+    catch_signals();
+    const tfm_status status = tfm_trainer_run(t->trainer, &t->error);
+    if (status == TFM_E_CANCELLED)
+        return console_fail("stopped by a signal at step %llu; %s keeps everything: give the same command with --resume "
+                            "to go on",
+                            (unsigned long long)t->progress.step,
+                            *t->progress.checkpoint ? t->progress.checkpoint : "no checkpoint");
+    if (status) return fail_library(t);
+    console_say("ended       %s", t->progress.reason);
+    return save_model(t);
+}
+
+static void training_free(training *t)
+{
+    forget_text(t);
+    tfm_tokenizer_free(t->tokenizer);
+    tfm_trainer_free(t->trainer);
+    free(t->resume);
+}
+
+int training_run(const train_args *args)
+{
+    training t = {.args = args, .options = args->trainer};
+    int code = check_paths(&t);
+    if (!code) code = read_data(&t);
+    if (!code) code = start(&t);
+    if (!code && !progress_open(&t.progress, args->log, t.resume != NULL)) code = EXIT_FAILURE;
+    if (!code) code = announce(&t);
+    if (!code) code = train(&t);
+    if (!progress_close(&t.progress) && !code) code = EXIT_FAILURE;
+    training_free(&t);
+    return code;
+}
