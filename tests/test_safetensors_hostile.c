@@ -211,8 +211,8 @@ START_TEST(c32_lengths_of_header_and_name_are_limited)
 }
 END_TEST
 
-/* Brackets cost the parser far more memory than they take in the file. */
-START_TEST(c32_heaps_of_brackets_are_refused)
+/* Brackets and numbers cost the parser far more memory than they take in the file. */
+START_TEST(c32_heaps_of_brackets_and_numbers_are_refused)
 {
     char header[4096] = "{\"a\":[";
 
@@ -220,6 +220,12 @@ START_TEST(c32_heaps_of_brackets_are_refused)
     assert_header_refused(header, 8, TFM_E_FORMAT, "too many brackets");
     for (size_t i = 6; i + 3 < sizeof header; i += 3) memcpy(header + i, "{},", 4);
     assert_header_refused(header, 8, TFM_E_FORMAT, "too many brackets");
+    memset(header, 0, sizeof header);
+    strcpy(header, "{\"a\":[0");
+    for (size_t i = 7; i < 7 + 64 * 2; i += 2) strcpy(header + i, ",1");
+    assert_header_refused(header, 8, TFM_E_FORMAT, "or numbers");
+    header[7 + 63 * 2] = '\0';
+    assert_header_refused(header, 8, TFM_E_FORMAT, "damaged"); /* the list is short enough, and not closed */
     assert_header_accepted("{\"__metadata__\":{\"k\":\"[[[[[[[[[[[[[[[[{{{{\\\"[[[[[[[[\"}}", 0);
 }
 END_TEST
@@ -306,7 +312,7 @@ static Suite *suite(void)
     tcase_add_test(c, c31_each_changed_byte_is_found);
     tcase_add_test(c, c32_lying_headers_are_refused);
     tcase_add_test(c, c32_lengths_of_header_and_name_are_limited);
-    tcase_add_test(c, c32_heaps_of_brackets_are_refused);
+    tcase_add_test(c, c32_heaps_of_brackets_and_numbers_are_refused);
     tcase_add_loop_test(c, c31_random_damage_never_crashes, 0, 2);
     tcase_add_test(c, checksums_are_required_where_they_belong);
     tcase_add_test(c, verify_judges_the_data);

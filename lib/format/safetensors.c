@@ -11,6 +11,7 @@
 
 enum {
     MAX_DEPTH = 3,     /* file, tensor, shape                              */
+    MAX_ITEMS = 64,    /* dimensions of any shape                          */
     BRACKET_BYTES = 16 /* header bytes per bracket; a tensor needs 17 each */
 };
 
@@ -93,10 +94,11 @@ static tfm_status split(tfm_safetensors *file, const unsigned char *data, size_t
     return TFM_OK;
 }
 
-/* The parser takes up to a hundred times the memory of nested empty brackets: keep them in proportion. */
-static bool has_sane_nesting(const char *text, size_t size)
+/* The parser takes a hundred times the memory of empty brackets, and 20 times that of short lists: keep both in
+ * proportion. */
+static bool has_sane_lists(const char *text, size_t size)
 {
-    size_t depth = 0, brackets = 0;
+    size_t depth = 0, brackets = 0, items = 0; /* items of the innermost list; 0 outside lists */
     bool quoted = false;
 
     for (size_t i = 0; i < size; i++) {
@@ -104,9 +106,10 @@ static bool has_sane_nesting(const char *text, size_t size)
         if (quoted && c == '\\') i++;
         else if (c == '"') quoted = !quoted;
         else if (quoted) continue;
-        else if (c == '{' || c == '[') depth++, brackets++;
-        else if (c == '}' || c == ']') depth -= depth > 0;
-        if (depth > MAX_DEPTH) return false;
+        else if (c == ',') items += items > 0;
+        else if (c == '{' || c == '[') depth++, brackets++, items = c == '[';
+        else if (c == '}' || c == ']') depth -= depth > 0, items = 0;
+        if (depth > MAX_DEPTH || items > MAX_ITEMS) return false;
     }
     return brackets <= 4 + size / BRACKET_BYTES;
 }
@@ -115,8 +118,8 @@ static tfm_status parse_header(tfm_safetensors *file, tfm_error *error)
 {
     json_error_t detail;
 
-    if (!has_sane_nesting(file->text, file->text_size))
-        return refuse(file, error, TFM_E_FORMAT, "header is not a list of tensors: too many brackets");
+    if (!has_sane_lists(file->text, file->text_size))
+        return refuse(file, error, TFM_E_FORMAT, "header does not describe tensors: too many brackets or numbers");
     file->header = json_loadb(file->text, file->text_size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &detail);
     if (file->header) return TFM_OK;
     if (json_error_code(&detail) == json_error_out_of_memory)
