@@ -40,8 +40,8 @@ void tfm_op_embed(tfm_run *run, tfm_value *y, const tfm_embed *embed);
 void tfm_op_linear(tfm_run *run, tfm_value *y, tfm_value *x, const tfm_linear *w, bool relu, float rate, uint32_t site);
 
 /*
- * Sub-layer connection (3.1): sum = x + dropout(s), y = LN(sum). Post-norm uses y alone; pre-norm goes on with both. s NULL: sum = x,
- * which is not copied (pass sum == x).
+ * Sub-layer connection (3.1): sum = x + dropout(s), y = LN(sum). Post-norm goes on with y alone, pre-norm with both.
+ * s NULL: only the norm of x (pass sum == x). y NULL (and norm NULL): only the sum.
  */
 void tfm_op_add_norm(tfm_run *run, tfm_value *sum, tfm_value *y, tfm_value *x, tfm_value *s, const tfm_norm *norm,
                      float rate, uint32_t site);

@@ -55,6 +55,7 @@ struct tfm_run {
     /* bookkeeping, kept from step to step */
     struct tfm_value_chunk *chunks;
     size_t n_values;
+    tfm_value nowhere; /* serves when no value can be had; bad is set then */
     tfm_record *records;
     size_t n_records, record_capacity;
     tfm_free_grad *free_grads;
@@ -109,12 +110,13 @@ float *tfm_grad_zeroed(tfm_run *run, tfm_value *v);
 void tfm_grad_release(tfm_run *run, tfm_value *v);
 
 /*
- * A layer: y = layer(x, memory). Executed as it is, or, when the run records and recompute is set, executed without a tape and once
- * more in the backward pass, so that only x is kept. memory may be NULL.
+ * A layer: y = layer(x, memory); context (at most TFM_LAYER_CONTEXT bytes) is copied. Executed as it is, or, when the run records and
+ * recompute is set, executed without a tape and once more in the backward pass, so that only x and y are kept. memory may be NULL.
  */
-typedef void tfm_layer_fn(tfm_run *run, tfm_value *y, tfm_value *x, tfm_value *memory, const void *layer);
-void tfm_run_layer(tfm_run *run, tfm_layer_fn *fn, tfm_value *y, tfm_value *x, tfm_value *memory, const void *layer,
-                   bool recompute);
+enum { TFM_LAYER_CONTEXT = 192 };
+typedef void tfm_layer_fn(tfm_run *run, tfm_value *y, tfm_value *x, tfm_value *memory, const void *context);
+void tfm_run_layer(tfm_run *run, tfm_layer_fn *fn, tfm_value *y, tfm_value *x, tfm_value *memory, const void *context,
+                   size_t size, bool recompute);
 
 /* Shares rows out in fixed pieces. */
 typedef void tfm_rows_fn(const void *args, size_t begin, size_t end, size_t thread);

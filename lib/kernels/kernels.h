@@ -15,6 +15,8 @@ enum {
     TFM_MR = 6,       /* rows of the product's register tile                       */
     TFM_NR = 16,      /* columns of it                                             */
     TFM_KC = 256,     /* k is summed in blocks of this many, then added to c       */
+    TFM_ATTENTION_QUERIES = 32, /* a block of attention scores: 8 KiB             */
+    TFM_ATTENTION_KEYS = 64,
 };
 
 /* Where the random numbers of a dropout mask come from; element i of the site uses 16 bits of block i / 8. */

@@ -56,6 +56,7 @@ typedef struct tfm_step {
     const int32_t *ids;        /* [n] input token; -1: zero vector                             */
     const uint32_t *positions; /* [n] 0-based step                                             */
     const uint32_t *rows;      /* [n][step + 1] cache rows of positions 0 .. step, own row last: used + i */
+    tfm_segments queries;      /* n segments of one row each: offsets 0, 1, ..., n             */
     tfm_segments self;         /* n segments: offsets i * (step + 1) into rows                 */
     tfm_segments groups;       /* hypotheses of each live sentence                             */
     tfm_segments sources;      /* n == groups.n: entries of source_rows of each live sentence  */
@@ -68,7 +69,8 @@ void tfm_forward_step(tfm_run *run, tfm_value *hidden, const tfm_transformer *t,
 /* Table of sinusoidal positions of rows offset .. offset + rows (3.5): to [rows][d]. */
 void tfm_position_fill(float *to, size_t rows, size_t d, uint32_t form, size_t offset);
 
-/* Attention weights of one layer and kind (TFM_ATTENTION_*) for one pair, all heads: to [h][queries][keys]. */
+/* Attention weights of one layer and kind (TFM_ATTENTION_*) for one pair, all heads: to [h][queries][keys]. target NULL for the
+ * encoder's. */
 void tfm_forward_attention(tfm_run *run, const tfm_transformer *t, const tfm_tokens *source, const tfm_tokens *target,
                            uint32_t kind, uint32_t layer, float *to);
 

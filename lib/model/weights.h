@@ -3,11 +3,16 @@
 #define TFM_WEIGHTS_H
 
 #include "autograd/ops.h"
+#include "model/config.h"
 
 enum { TFM_NAME_SIZE = 64 };
 
+typedef enum tfm_initial { TFM_INITIAL_ZERO, TFM_INITIAL_ONE, TFM_INITIAL_NORMAL, TFM_INITIAL_XAVIER } tfm_initial;
+
 typedef struct tfm_parameter_plan {
     char name[TFM_NAME_SIZE];
+    tfm_initial initial;
+    uint32_t fan_out; /* Xavier: rows of the matrix it was once a part of (PAPER 1.11) */
     uint32_t rank, shape[2];
     size_t offset, size; /* floats, in the flat block of all parameters */
 } tfm_parameter_plan;
@@ -39,7 +44,7 @@ typedef struct tfm_weights {
     tfm_model_options options; /* d_k, d_v, source_vocab_size resolved; allocator NULL */
     tfm_allocator allocator;
     tfm_parameter_plan *parameters;
-    size_t n_parameters, capacity;
+    size_t n_parameters;
     size_t size; /* floats of all parameters */
     tfm_encoder_layer *encoder;
     tfm_decoder_layer *decoder;
@@ -47,9 +52,6 @@ typedef struct tfm_weights {
     tfm_linear source_embedding, target_embedding, output; /* [V][d]; may be one matrix */
     tfm_linear source_position, target_position;           /* learned; weight NULL otherwise */
 } tfm_weights;
-
-/* Checks a configuration and resolves its zeros; errors name field, value and limit. */
-tfm_status tfm_options_check(tfm_model_options *options, tfm_error *error);
 
 tfm_status tfm_weights_create(tfm_weights *w, const tfm_model_options *options, const tfm_allocator *allocator,
                               tfm_error *error);

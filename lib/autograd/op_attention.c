@@ -1,0 +1,124 @@
+/* Multi-head attention between packed sequences (3.2): every head of every sequence is a piece of work of its own. */
+#include "autograd/ops.h"
+#include "kernels/gemm.h"
+
+#include <math.h>
+
+typedef struct attend_args {
+    tfm_attend t;
+    tfm_value *y;
+    float *lse; /* [n_heads][rows of q] */
+    float *scratch;
+    size_t scratch_size; /* floats per thread */
+    tfm_dropout dropout;
+} attend_args;
+
+typedef struct pass {
+    const attend_args *a;
+    const tfm_kernels *kernels;
+    bool backward;
+} pass;
+
+/* Masks of different heads and sequences lie end to end, each row padded to 8 elements. */
+static uint64_t mask_start(const attend_args *a, size_t segment, size_t head)
+{
+    const size_t *keys = a->t.keys.offset;
+    const uint64_t longest = ((keys[a->t.keys.n] + 7) & ~(size_t)7); /* bounds any row of the batch */
+
+    (void)segment;
+    return (a->t.queries.offset[segment] + head * a->y->rows) * longest;
+}
+
+static tfm_head head_of(const attend_args *a, size_t segment, size_t head)
+{
+    const tfm_attend *t = &a->t;
+    const size_t q0 = t->queries.offset[segment], k0 = t->keys.offset[segment];
+    const size_t key_row = t->key_rows ? 0 : k0;
+    tfm_head h = {
+        .q = t->q->data + q0 * t->q->cols + t->q_column + head * t->d_k,
+        .k = t->kv->data + key_row * t->kv->cols + t->k_column + head * t->d_k,
+        .v = t->kv->data + key_row * t->kv->cols + t->v_column + head * t->d_v,
+        .q_stride = t->q->cols,
+        .k_stride = t->kv->cols,
+        .v_stride = t->kv->cols,
+        .m = t->queries.offset[segment + 1] - q0,
+        .n = t->keys.offset[segment + 1] - k0,
+        .d_k = t->d_k,
+        .d_v = t->d_v,
+        .key_rows = t->key_rows ? t->key_rows + k0 : NULL,
+        .scale = 1.0f / sqrtf((float)t->d_k),
+        .causal = t->causal,
+        .dropout = a->dropout,
+        .first = mask_start(a, segment, head),
+        .out = a->y->data + q0 * a->y->cols + head * t->d_v,
+        .out_stride = a->y->cols,
+        .lse = a->lse ? a->lse + head * a->y->rows + q0 : NULL,
+    };
+    if (t->weights) h.weights = t->weights + head * h.m * h.n;
+    return h;
+}
+
+static void forward_heads(const void *args, size_t begin, size_t end, size_t thread)
+{
+    const pass *p = args;
+    const attend_args *a = p->a;
+
+    for (size_t i = begin; i < end; i++) {
+        const size_t segment = i / a->t.n_heads, head = i % a->t.n_heads;
+        tfm_head h = head_of(a, segment, head);
+        float *scratch = a->scratch + thread * a->scratch_size;
+
+        if (!p->backward) {
+            p->kernels->attention(&h, scratch);
+            continue;
+        }
+        h.d_out = a->y->grad + (h.out - a->y->data);
+        h.dq = a->t.q->grad + (h.q - a->t.q->data);
+        h.dk = a->t.kv->grad + (h.k - a->t.kv->data);
+        h.dv = a->t.kv->grad + (h.v - a->t.kv->data);
+        p->kernels->attention_backward(&h, scratch);
+    }
+}
+
+static void reserve_scratch(tfm_run *run, attend_args *a, bool backward)
+{
+    const tfm_attend *t = &a->t;
+    size_t m = 0, n = 0;
+
+    for (size_t s = 0; s < t->queries.n; s++) {
+        const size_t ms = t->queries.offset[s + 1] - t->queries.offset[s], ns = t->keys.offset[s + 1] - t->keys.offset[s];
+        if (ms > m) m = ms;
+        if (ns > n) n = ns;
+    }
+    if (!tfm_attention_scratch(&a->scratch_size, m, n, t->d_k, t->d_v, backward)) run->arena.bad = true;
+    a->scratch = tfm_arena_floats(&run->arena, tfm_pool_threads(run->pool), a->scratch_size);
+}
+
+/* q and kv have no other consumer: their gradients are written, not added to. Heads cover all of their columns. */
+static void attention_backward(tfm_run *run, const void *args)
+{
+    attend_args a = *(const attend_args *)args;
+    const pass p = {&a, run->kernels, true};
+    bool fresh;
+
+    tfm_grad_take(run, a.t.q, &fresh);
+    if (a.t.kv != a.t.q) tfm_grad_take(run, a.t.kv, &fresh);
+    const size_t used = run->arena.used;
+    reserve_scratch(run, &a, true);
+    tfm_run_rows(run, forward_heads, &p, a.t.queries.n * a.t.n_heads, 1);
+    run->arena.used = used;
+    tfm_grad_release(run, a.y);
+}
+
+void tfm_op_attention(tfm_run *run, tfm_value *y, const tfm_attend *attend)
+{
+    attend_args args = {.t = *attend, .y = y, .dropout = tfm_run_dropout(run, attend->rate, attend->site)};
+    const pass p = {&args, run->kernels, false};
+
+    if (run->recording) args.lse = tfm_arena_floats(&run->arena, attend->n_heads, y->rows);
+    const size_t used = run->arena.used;
+    reserve_scratch(run, &args, false);
+    tfm_run_rows(run, forward_heads, &p, attend->queries.n * attend->n_heads, 1);
+    run->arena.used = used;
+    tfm_run_record(run, attention_backward, &args, sizeof args);
+}

@@ -1,0 +1,257 @@
+/* Values, tape and memory plan of one execution. */
+#include "autograd/run.h"
+#include "kernels/gemm.h"
+
+#include <assert.h>
+#include <stdint.h>
+
+enum { CHUNK = 256 };
+
+/* Values never move: operations hold pointers to them. */
+struct tfm_value_chunk {
+    struct tfm_value_chunk *next;
+    tfm_value values[CHUNK];
+};
+
+tfm_status tfm_run_create(tfm_run *run, tfm_pool *pool, const tfm_kernels *kernels, const tfm_allocator *allocator,
+                          tfm_error *error)
+{
+    *run = (tfm_run){.kernels = kernels, .pool = pool, .allocator = *allocator, .scratch_size = TFM_GEMM_SCRATCH};
+    run->scratch = tfm_alloc(allocator, tfm_pool_threads(pool) * run->scratch_size, sizeof(float));
+    if (!run->scratch)
+        return tfm_fail(error, TFM_E_NOMEM, "scratch of %zu threads: no memory", tfm_pool_threads(pool));
+    return TFM_OK;
+}
+
+void tfm_run_destroy(tfm_run *run)
+{
+    if (!run->allocator.resize) return;
+    for (struct tfm_value_chunk *c = run->chunks, *next; c; c = next) {
+        next = c->next;
+        tfm_free(&run->allocator, c, 1, sizeof *c);
+    }
+    tfm_free(&run->allocator, run->records, run->record_capacity, sizeof *run->records);
+    tfm_free(&run->allocator, run->free_grads, run->free_grad_capacity, sizeof *run->free_grads);
+    tfm_free(&run->allocator, run->scratch, tfm_pool_threads(run->pool) * run->scratch_size, sizeof(float));
+    tfm_block_free(&run->block, &run->allocator);
+    *run = (tfm_run){0};
+}
+
+static void forget(tfm_run *run, bool recording)
+{
+    run->n_values = run->n_records = run->n_free_grads = 0;
+    run->recording = recording;
+    run->bad = false;
+}
+
+void tfm_run_measure(tfm_run *run, bool recording)
+{
+    forget(run, recording);
+    run->arena = (tfm_arena){0};
+}
+
+bool tfm_run_place(tfm_run *run, size_t size, bool recording)
+{
+    forget(run, recording);
+    return tfm_block_reserve(&run->block, &run->allocator, size ? size : 1, &run->arena);
+}
+
+/* The n-th value. A chunk that cannot be had is remembered in bad, and the first value serves in its stead while measuring. */
+static tfm_value *value_slot(tfm_run *run)
+{
+    struct tfm_value_chunk **c = &run->chunks;
+
+    for (size_t i = run->n_values / CHUNK; i > 0; i--) c = &(*c)->next;
+    if (!*c) {
+        *c = tfm_alloc(&run->allocator, 1, sizeof **c);
+        if (!*c) {
+            run->bad = true;
+            return &run->nowhere;
+        }
+    }
+    return &(*c)->values[run->n_values++ % CHUNK];
+}
+
+tfm_value *tfm_value_view(tfm_run *run, float *data, size_t rows, size_t cols)
+{
+    tfm_value *v = value_slot(run);
+
+    *v = (tfm_value){.data = data, .rows = rows, .cols = cols};
+    return v;
+}
+
+tfm_value *tfm_value_new(tfm_run *run, size_t rows, size_t cols)
+{
+    return tfm_value_view(run, tfm_arena_floats(&run->arena, rows, cols), rows, cols);
+}
+
+tfm_mark tfm_run_mark(const tfm_run *run)
+{
+    return (tfm_mark){run->arena.used, run->n_values};
+}
+
+void tfm_run_release(tfm_run *run, tfm_mark mark)
+{
+    if (run->recording) return;
+    run->arena.used = mark.used;
+    run->n_values = mark.n_values;
+}
+
+void tfm_run_record(tfm_run *run, tfm_backward_fn *backward, const void *args, size_t size)
+{
+    assert(size <= TFM_RECORD_ARGS);
+    if (!run->recording) return;
+    if (!tfm_grow(&run->allocator, &run->records, &run->record_capacity, run->n_records + 1, sizeof *run->records)) {
+        run->bad = true;
+        return;
+    }
+    tfm_record *r = &run->records[run->n_records++];
+    r->backward = backward;
+    memcpy(r->args.bytes, args, size);
+}
+
+static void walk_back(tfm_run *run, size_t stop)
+{
+    while (run->n_records > stop) {
+        const tfm_record r = run->records[--run->n_records]; /* a copy: recomputation appends to the tape */
+        r.backward(run, r.args.bytes);
+    }
+}
+
+void tfm_run_backward(tfm_run *run)
+{
+    walk_back(run, 0);
+}
+
+float *tfm_grad_take(tfm_run *run, tfm_value *v, bool *fresh)
+{
+    const size_t n = v->rows * v->cols;
+
+    *fresh = !v->grad;
+    if (v->grad) return v->grad;
+    for (size_t i = run->n_free_grads; i-- > 0;)
+        if (run->free_grads[i].n == n) {
+            v->grad = run->free_grads[i].data;
+            run->free_grads[i] = run->free_grads[--run->n_free_grads];
+            return v->grad;
+        }
+    return v->grad = tfm_arena_floats(&run->arena, v->rows, v->cols);
+}
+
+typedef struct fill_args {
+    float *data;
+} fill_args;
+
+static void zero_rows(const void *args, size_t begin, size_t end, size_t thread)
+{
+    const fill_args *a = args;
+    (void)thread;
+    memset(a->data + begin, 0, (end - begin) * sizeof *a->data);
+}
+
+float *tfm_grad_zeroed(tfm_run *run, tfm_value *v)
+{
+    bool fresh;
+    float *grad = tfm_grad_take(run, v, &fresh);
+    const fill_args args = {grad};
+
+    if (fresh) tfm_run_rows(run, zero_rows, &args, v->rows * v->cols, 1 << 16);
+    return grad;
+}
+
+void tfm_grad_release(tfm_run *run, tfm_value *v)
+{
+    if (!v->grad) return;
+    if (tfm_grow(&run->allocator, &run->free_grads, &run->free_grad_capacity, run->n_free_grads + 1,
+                 sizeof *run->free_grads))
+        run->free_grads[run->n_free_grads++] = (tfm_free_grad){v->grad, v->rows * v->cols};
+    else
+        run->bad = true;
+    v->grad = NULL;
+}
+
+typedef struct layer_args {
+    tfm_layer_fn *fn;
+    tfm_value *y, *x, *memory;
+    union {
+        max_align_t align;
+        unsigned char bytes[TFM_LAYER_CONTEXT];
+    } context;
+} layer_args;
+
+/* Gradient buffers beyond a released place must not be handed out again. */
+static void forget_grads_from(tfm_run *run, size_t used)
+{
+    const uintptr_t start = (run->arena.base ? (uintptr_t)run->arena.base : (uintptr_t)TFM_ALIGN) + used;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < run->n_free_grads; i++)
+        if ((uintptr_t)run->free_grads[i].data < start) run->free_grads[kept++] = run->free_grads[i];
+    run->n_free_grads = kept;
+}
+
+/* The inputs' gradients are placed before the layer's own values, which are given back at the end. */
+static void layer_backward(tfm_run *run, const void *args)
+{
+    const layer_args *a = args;
+    const size_t stop = run->n_records;
+
+    tfm_grad_zeroed(run, a->x);
+    if (a->memory) tfm_grad_zeroed(run, a->memory);
+    const tfm_mark mark = tfm_run_mark(run);
+    a->fn(run, a->y, a->x, a->memory, a->context.bytes);
+    walk_back(run, stop);
+    run->arena.used = mark.used;
+    run->n_values = mark.n_values;
+    forget_grads_from(run, mark.used);
+}
+
+void tfm_run_layer(tfm_run *run, tfm_layer_fn *fn, tfm_value *y, tfm_value *x, tfm_value *memory, const void *context,
+                   size_t size, bool recompute)
+{
+    layer_args args = {.fn = fn, .y = y, .x = x, .memory = memory};
+
+    if (!recompute || !run->recording) {
+        fn(run, y, x, memory, context);
+        return;
+    }
+    assert(size <= TFM_LAYER_CONTEXT);
+    memcpy(args.context.bytes, context, size);
+    run->recording = false;
+    fn(run, y, x, memory, context);
+    run->recording = true;
+    tfm_run_record(run, layer_backward, &args, sizeof args);
+}
+
+typedef struct rows_job {
+    tfm_rows_fn *fn;
+    const void *args;
+    size_t rows, piece;
+} rows_job;
+
+static void rows_task(void *arg, size_t task, size_t thread)
+{
+    const rows_job *job = arg;
+    const size_t begin = task * job->piece, end = begin + job->piece;
+
+    job->fn(job->args, begin, end < job->rows ? end : job->rows, thread);
+}
+
+void tfm_run_rows(tfm_run *run, tfm_rows_fn *fn, const void *args, size_t rows, size_t piece)
+{
+    rows_job job = {fn, args, rows, piece};
+
+    if (tfm_run_measuring(run)) return;
+    tfm_pool_run(run->pool, rows_task, &job, (rows + piece - 1) / piece);
+}
+
+tfm_dropout tfm_run_dropout(const tfm_run *run, float rate, uint32_t site)
+{
+    const uint32_t threshold = run->training ? (uint32_t)(rate * 65536.0f + 0.5f) : 0;
+
+    return (tfm_dropout){.key = {run->key[0], run->key[1]},
+                         .batch = {run->batch[0], run->batch[1]},
+                         .site = site,
+                         .threshold = threshold,
+                         .scale = 65536.0f / (65536.0f - (float)threshold)};
+}

@@ -1,0 +1,72 @@
+/* Matrix products: blocking for the caches (Goto and van de Geijn 2008) and the split over threads. */
+#include "kernels/gemm.h"
+
+enum { MC = 96, NC = 1024 }; /* a block of a stays in L2, a slab of b in L3 */
+
+typedef struct job {
+    const tfm_kernels *kernels;
+    const tfm_gemm *gemm;
+    float *scratch;
+    size_t split; /* rows or columns of a task */
+    bool by_rows;
+} job;
+
+static size_t min(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static void epilogue(const tfm_kernels *kernels, const tfm_gemm *g, size_t i, size_t rows, size_t j, size_t cols)
+{
+    const size_t width = (g->n + 7) / 8 * 8;
+
+    if (!g->bias && !g->relu && !g->dropout) return;
+    for (size_t r = i; r < i + rows; r++)
+        kernels->bias_relu(g->c + r * g->c_row + j, g->bias ? g->bias + j : NULL, cols, g->relu, g->dropout, r * width + j);
+}
+
+/* Rows [i0, i1) and columns [j0, j1) of c, on one thread. Columns begin at multiples of TFM_NR. */
+static void product(const tfm_kernels *kernels, const tfm_gemm *g, float *scratch, size_t i0, size_t i1, size_t j0, size_t j1)
+{
+    float *pa = scratch, *pb = scratch + MC * TFM_KC;
+
+    for (size_t j = j0; j < j1; j += NC) {
+        const size_t cols = min(NC, j1 - j);
+        for (size_t p = 0; p < g->k; p += TFM_KC) {
+            const size_t k = min(TFM_KC, g->k - p);
+            kernels->pack_b(pb, g->b + p * g->b_row + j * g->b_col, g->b_row, g->b_col, k, cols);
+            for (size_t i = i0; i < i1; i += MC) {
+                const size_t rows = min(MC, i1 - i);
+                kernels->pack_a(pa, g->a + i * g->a_row + p * g->a_col, g->a_row, g->a_col, rows, k);
+                for (size_t jj = 0; jj < cols; jj += TFM_NR)
+                    for (size_t ii = 0; ii < rows; ii += TFM_MR)
+                        kernels->gemm_tile(g->c + (i + ii) * g->c_row + j + jj, g->c_row, pa + ii * k, pb + jj * k, k,
+                                           min(TFM_MR, rows - ii), min(TFM_NR, cols - jj), g->add || p);
+                if (p + k == g->k) epilogue(kernels, g, i, rows, j, cols);
+            }
+        }
+    }
+}
+
+static void run_task(void *arg, size_t task, size_t thread)
+{
+    const job *t = arg;
+    const tfm_gemm *g = t->gemm;
+    const size_t begin = task * t->split;
+    float *scratch = t->scratch + thread * TFM_GEMM_SCRATCH;
+
+    if (t->by_rows) product(t->kernels, g, scratch, begin, min(begin + t->split, g->m), 0, g->n);
+    else product(t->kernels, g, scratch, 0, g->m, begin, min(begin + t->split, g->n));
+}
+
+void tfm_gemm_run(const tfm_kernels *kernels, tfm_pool *pool, float *scratch, const tfm_gemm *gemm)
+{
+    const size_t threads = tfm_pool_threads(pool);
+    const bool by_rows = gemm->m >= gemm->n; /* the shorter side is packed by each thread */
+    const size_t unit = by_rows ? TFM_MR : TFM_NR, length = by_rows ? gemm->m : gemm->n;
+    const size_t units = (length + unit - 1) / unit, split = (units + threads - 1) / threads * unit;
+    job t = {kernels, gemm, scratch, split, by_rows};
+
+    if (!gemm->m || !gemm->n) return;
+    tfm_pool_run(pool, run_task, &t, (length + split - 1) / split);
+}

@@ -1,0 +1,25 @@
+/* The table of one twin. */
+#include "kernels/twins.h"
+
+const tfm_kernels *TWIN(tfm_kernels_table)(void)
+{
+    static const tfm_kernels table = {
+        .gemm_tile = TWIN(tfm_gemm_tile),
+        .pack_b = TWIN(tfm_pack_b),
+        .pack_a = TWIN(tfm_pack_a),
+        .bias_relu = TWIN(tfm_bias_relu),
+        .relu_backward = TWIN(tfm_relu_backward),
+        .dropout = TWIN(tfm_dropout),
+        .add = TWIN(tfm_add_to),
+        .axpby = TWIN(tfm_axpby),
+        .sum_squares = TWIN(tfm_sum_squares),
+        .layer_norm = TWIN(tfm_layer_norm),
+        .layer_norm_backward = TWIN(tfm_layer_norm_backward),
+        .attention = TWIN(tfm_attention_head),
+        .attention_backward = TWIN(tfm_attention_head_backward),
+        .log_sum_exp = TWIN(tfm_log_sum_exp),
+        .softmax_gradient = TWIN(tfm_softmax_gradient),
+        .adam = TWIN(tfm_adam),
+    };
+    return &table;
+}

@@ -1,0 +1,23 @@
+/* Declares every TWIN function; included once per twin. */
+#include "kernels/vector.h"
+
+void TWIN(tfm_gemm_tile)(float *c, size_t ldc, const float *a, const float *b, size_t k, size_t rows, size_t cols, bool add);
+void TWIN(tfm_pack_b)(float *to, const float *b, size_t b_row, size_t b_col, size_t k, size_t n);
+void TWIN(tfm_pack_a)(float *to, const float *a, size_t a_row, size_t a_col, size_t m, size_t k);
+void TWIN(tfm_bias_relu)(float *y, const float *bias, size_t n, bool relu, const tfm_dropout *dropout, uint64_t first);
+void TWIN(tfm_relu_backward)(float *dy, const float *y, size_t n, float scale);
+void TWIN(tfm_dropout)(float *y, const float *x, size_t n, const tfm_dropout *dropout, uint64_t first);
+void TWIN(tfm_add_to)(float *y, const float *x, size_t n);
+void TWIN(tfm_axpby)(float *y, float a, const float *x, float b, size_t n);
+double TWIN(tfm_sum_squares)(const float *x, size_t n);
+void TWIN(tfm_layer_norm)(float *y, float *stats, const float *x, const float *gamma, const float *beta, size_t d, float eps);
+void TWIN(tfm_layer_norm_backward)(float *dx, const float *dy, const float *x, const float *stats, const float *gamma,
+                                   size_t d);
+void TWIN(tfm_attention_head)(const tfm_head *head, float *scratch);
+void TWIN(tfm_attention_head_backward)(const tfm_head *head, float *scratch);
+float TWIN(tfm_log_sum_exp)(const float *z, size_t n, double *sum);
+void TWIN(tfm_softmax_gradient)(float *z, size_t n, float lse, float base);
+void TWIN(tfm_adam)(float *w, float *m, float *v, const float *g, size_t n, float g_scale, float rate, float beta1,
+                    float beta2, float eps);
+
+const tfm_kernels *TWIN(tfm_kernels_table)(void);

@@ -1,0 +1,96 @@
+/*
+ * Eight floats side by side, with the compilers' vector extension: one source for every CPU, compiled once for each
+ * instruction set. A file that includes this defines its functions as TWIN(name).
+ */
+#ifndef TFM_VECTOR_H
+#define TFM_VECTOR_H
+
+#include "kernels/kernels.h"
+
+#include <math.h>
+#include <string.h>
+
+#define TFM_JOIN_(a, b) a##_##b
+#define TFM_JOIN(a, b) TFM_JOIN_(a, b)
+#define TWIN(name) TFM_JOIN(name, TFM_TWIN)
+
+typedef float v8 __attribute__((vector_size(32), may_alias));
+typedef int32_t i8 __attribute__((vector_size(32), may_alias));
+typedef float v8u __attribute__((vector_size(32), aligned(4), may_alias));
+
+#define INLINE static inline __attribute__((always_inline, unused))
+
+#define LOAD(p) ((v8)*(const v8u *)(p))
+#define STORE(p, v) ((void)(*(v8u *)(p) = (v)))
+INLINE v8 splat(float x)
+{
+    return (v8){x, x, x, x, x, x, x, x};
+}
+
+
+
+/* The first n < 8 floats, zeros after them. */
+INLINE void load_part(v8 *out, const float *p, size_t n)
+{
+    float t[8] = {0};
+    for (size_t i = 0; i < n; i++) t[i] = p[i];
+    memcpy(out, t, sizeof t);
+}
+
+INLINE void store_part(float *p, const v8 *v, size_t n)
+{
+    float t[8];
+    memcpy(t, v, sizeof t);
+    for (size_t i = 0; i < n; i++) p[i] = t[i];
+}
+
+#define SELECT(mask, a, b) ((v8)(((i8)(a) & (mask)) | ((i8)(b) & ~(mask))))
+#define MAX(a, b) SELECT((a) > (b), a, b)
+
+/* Sum and maximum of the lanes, always in the same order. */
+INLINE float lanes_sum(const v8 *v)
+{
+    float t[8];
+    memcpy(t, v, sizeof t);
+    return ((t[0] + t[4]) + (t[2] + t[6])) + ((t[1] + t[5]) + (t[3] + t[7]));
+}
+
+INLINE float lanes_max(const v8 *v)
+{
+    float t[8], m;
+    memcpy(t, v, sizeof t);
+    m = t[0];
+    for (int i = 1; i < 8; i++) m = t[i] > m ? t[i] : m;
+    return m;
+}
+
+/*
+ * exp of each lane. error: below 2 ulp for results that are normal floats; exactly 0 below -87.33, NaN stays NaN.
+ * how: x = n ln 2 + r, |r| <= ln 2 / 2; a polynomial of degree 6 for exp r (Cephes' coefficients); scaled by the exponent.
+ * range: callers subtract a maximum first, so that x <= 0 but for rounding; above 88 the result saturates.
+ */
+INLINE void exp_v8(v8 *x)
+{
+    const v8 lowest = splat(-87.33f), highest = splat(88.0f);
+    const i8 zero = *x < lowest;
+    const v8 nan = *x;
+    v8 t = MAX(*x, lowest);
+    t = SELECT(t > highest, highest, t);
+    const v8 magic = splat(12582912.0f); /* 1.5 * 2^23: adding it rounds to an integer */
+    const v8 n = (t * splat(1.44269504088896341f) + magic) - magic;
+    v8 r = t - n * splat(0.693359375f);
+    r = r - n * splat(-2.12194440e-4f);
+    v8 p = splat(1.9875691500e-4f);
+    p = p * r + splat(1.3981999507e-3f);
+    p = p * r + splat(8.3334519073e-3f);
+    p = p * r + splat(4.1665795894e-2f);
+    p = p * r + splat(1.6666665459e-1f);
+    p = p * r + splat(5.0000001201e-1f);
+    p = p * r * r + r + splat(1.0f);
+    const i8 bits = (__builtin_convertvector(n, i8) + 127) << 23;
+    p = p * (v8)bits;
+    p = SELECT(zero, splat(0.0f), p);
+    *x = SELECT(nan == nan, p, nan);
+}
+
+#endif

@@ -1,0 +1,52 @@
+/* The sub-layers that both stacks are made of. */
+#ifndef TFM_LAYERS_H
+#define TFM_LAYERS_H
+
+#include "model/forward.h"
+
+/* Where dropout falls, each with masks of its own: one number for each layer, sub-layer and place. */
+enum {
+    TFM_SITE_ATTENTION_WEIGHTS,
+    TFM_SITE_ATTENTION,
+    TFM_SITE_CROSS_WEIGHTS,
+    TFM_SITE_CROSS,
+    TFM_SITE_RELU,
+    TFM_SITE_FEEDFORWARD,
+    TFM_SITES, /* of a layer */
+    TFM_SITE_DECODER = 4096,
+    TFM_SITE_SOURCE_EMBEDDING = 8192,
+    TFM_SITE_TARGET_EMBEDDING,
+};
+
+/* One layer of a stack: what tfm_run_layer() copies. */
+typedef struct tfm_layer {
+    const tfm_transformer *t;
+    uint32_t index;
+    tfm_segments source, target;
+    tfm_cache *cache;     /* incremental decoding: else NULL         */
+    const tfm_step *step;
+    float *weights;       /* where attention weights are wanted: else NULL */
+    uint32_t weights_kind;
+} tfm_layer;
+
+/* y = concatenated heads times W^O of self-attention over segments; x [rows][d]. */
+void tfm_self_attention(tfm_run *run, tfm_value *y, tfm_value *x, const tfm_layer *layer, const tfm_attention_layer *w,
+                        bool decoder);
+/* Queries from x, keys and values from memory (or the cache). */
+void tfm_cross_attention(tfm_run *run, tfm_value *y, tfm_value *x, tfm_value *memory, const tfm_layer *layer,
+                         const tfm_attention_layer *w);
+/* y = max(0, x W1 + b1) W2 + b2, eq. (2). */
+void tfm_feedforward(tfm_run *run, tfm_value *y, tfm_value *x, const tfm_layer *layer, const tfm_feedforward_layer *w,
+                     bool decoder);
+
+/* y [rows][d] = embedded tokens of a side. */
+void tfm_embed_tokens(tfm_run *run, tfm_value *y, const tfm_transformer *t, const tfm_tokens *tokens, bool decoder);
+
+/* What a decoder sub-layer of the cache adds: keys and values of the new rows. */
+tfm_value *tfm_cache_append(tfm_run *run, tfm_cache *cache, uint32_t layer, const tfm_value *qkv, size_t column);
+
+/* A stack applied to embedded rows. */
+tfm_value *tfm_encoder_stack(tfm_run *run, tfm_value *y, tfm_value *x, const tfm_layer *layer);
+tfm_value *tfm_decoder_stack(tfm_run *run, tfm_value *y, tfm_value *x, tfm_value *memory, const tfm_layer *layer);
+
+#endif

@@ -1,0 +1,90 @@
+/* The whole model: encoder, decoder, output, and the cache of incremental decoding. */
+#include "model/layers.h"
+
+void tfm_forward_encoder(tfm_run *run, tfm_value *memory, const tfm_transformer *t, const tfm_tokens *source)
+{
+    const tfm_layer layer = {.t = t, .source = source->segments};
+    const tfm_mark mark = tfm_run_mark(run);
+    tfm_value *x = tfm_value_new(run, memory->rows, memory->cols);
+
+    tfm_embed_tokens(run, x, t, source, false);
+    tfm_encoder_stack(run, memory, x, &layer);
+    tfm_run_release(run, mark);
+}
+
+void tfm_forward_decoder(tfm_run *run, tfm_value *hidden, const tfm_transformer *t, tfm_value *memory,
+                         const tfm_segments *source, const tfm_tokens *target)
+{
+    const tfm_layer layer = {.t = t, .source = *source, .target = target->segments};
+    const tfm_mark mark = tfm_run_mark(run);
+    tfm_value *x = tfm_value_new(run, hidden->rows, hidden->cols);
+
+    tfm_embed_tokens(run, x, t, target, true);
+    tfm_decoder_stack(run, hidden, x, memory, &layer);
+    tfm_run_release(run, mark);
+}
+
+void tfm_forward_logits(tfm_run *run, tfm_value *logits, const tfm_transformer *t, tfm_value *hidden)
+{
+    tfm_op_linear(run, logits, hidden, &t->weights->output, false, 0.0f, 0);
+}
+
+void tfm_cache_begin(tfm_run *run, tfm_cache *cache, const tfm_transformer *t, tfm_value *memory, size_t capacity)
+{
+    const tfm_model_options *o = &t->weights->options;
+    const uint32_t n = o->n_decoder_layers;
+    const size_t width = (size_t)o->n_heads * o->d_k + (size_t)o->n_heads * o->d_v;
+
+    cache->capacity = capacity;
+    cache->used = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        cache->self[i] = (tfm_value){tfm_arena_floats(&run->arena, capacity, width), NULL, capacity, width};
+        cache->cross[i] = (tfm_value){tfm_arena_floats(&run->arena, memory->rows, width), NULL, memory->rows, width};
+        tfm_op_linear(run, &cache->cross[i], memory, &t->weights->decoder[i].cross.kv, false, 0.0f, 0);
+    }
+}
+
+tfm_value *tfm_cache_append(tfm_run *run, tfm_cache *cache, uint32_t layer, const tfm_value *qkv, size_t column)
+{
+    tfm_value *self = &cache->self[layer];
+
+    if (!tfm_run_measuring(run))
+        for (size_t i = 0; i < qkv->rows; i++)
+            memcpy(self->data + (cache->used + i) * self->cols, qkv->data + i * qkv->cols + column,
+                   self->cols * sizeof(float));
+    return self;
+}
+
+void tfm_forward_step(tfm_run *run, tfm_value *hidden, const tfm_transformer *t, tfm_cache *cache, const tfm_step *step)
+{
+    const tfm_layer layer = {.t = t, .cache = cache, .step = step, .target = step->queries};
+    const tfm_tokens tokens = {.ids = step->ids, .positions = step->positions};
+    const tfm_mark mark = tfm_run_mark(run);
+    tfm_value *x = tfm_value_new(run, hidden->rows, hidden->cols);
+
+    tfm_embed_tokens(run, x, t, &tokens, true);
+    tfm_decoder_stack(run, hidden, x, NULL, &layer);
+    cache->used += step->n;
+    tfm_run_release(run, mark);
+}
+
+void tfm_forward_attention(tfm_run *run, const tfm_transformer *t, const tfm_tokens *source, const tfm_tokens *target,
+                           uint32_t kind, uint32_t layer, float *to)
+{
+    const size_t d = t->weights->options.d_model;
+    const bool encoder = kind == TFM_ATTENTION_ENCODER;
+    const tfm_layer e = {.t = t, .source = source->segments, .index = layer, .weights = encoder ? to : NULL,
+                         .weights_kind = kind};
+    tfm_value *x = tfm_value_new(run, source->segments.offset[source->segments.n], d);
+    tfm_value *memory = tfm_value_new(run, x->rows, d), *y, *hidden;
+
+    tfm_embed_tokens(run, x, t, source, false);
+    tfm_encoder_stack(run, memory, x, &e);
+    if (encoder) return;
+    const tfm_layer l = {.t = t, .source = source->segments, .target = target->segments, .index = layer, .weights = to,
+                         .weights_kind = kind};
+    y = tfm_value_new(run, target->segments.offset[target->segments.n], d);
+    hidden = tfm_value_new(run, y->rows, d);
+    tfm_embed_tokens(run, y, t, target, true);
+    tfm_decoder_stack(run, hidden, y, memory, &l);
+}
