@@ -1,4 +1,5 @@
 /* The only code that touches the file system: reading by mapping, writing by temporary name and rename. */
+#undef _GNU_SOURCE /* strerror_r of POSIX */
 #include "base/file.h"
 
 #include <errno.h>
