@@ -13,3 +13,14 @@ answer=$("$tmp/readme" "$tmp/hello.tfm" "good morning")
 [ "$answer" = "guten Morgen" ] || { echo "the README's program answers '$answer'"; exit 1; }
 if "$tmp/readme" "$tmp/absent.tfm" "good morning" 2> "$tmp/error"; then echo "an absent model is no failure"; exit 1; fi
 grep -F absent.tfm "$tmp/error"
+
+# Its links lead somewhere, and the two commands are there.
+for link in $(grep -Eo '\]\([^)#]+\)' "$source/README.md" | tr -d '])('); do
+    case $link in
+    http*) ;;
+    *) [ -e "$source/$link" ] || { echo "README.md links to $link, which is not there"; exit 1; } ;;
+    esac
+done
+for command in examples/quickstart.sh tests/run.sh; do
+    grep -q "^    $command" "$source/README.md" && [ -x "$source/$command" ] || { echo "$command is not as in README.md"; exit 1; }
+done
