@@ -52,9 +52,7 @@ static int read_all(evaluation *e)
     if (!text_lines_read(&e->hyp, args->hyp, args->replace_invalid)) return EXIT_FAILURE;
     for (size_t r = 0; r < e->n_refs; r++) {
         if (!text_lines_read(&e->refs[r], args->refs.items[r], args->replace_invalid)) return EXIT_FAILURE;
-        if (e->refs[r].size != e->hyp.size)
-            return console_fail("%s has %zu lines but %s has %zu; line i of one must belong to line i of the other",
-                                args->hyp, e->hyp.size, args->refs.items[r], e->refs[r].size);
+        if (!text_counts_match(args->hyp, e->hyp.size, args->refs.items[r], e->refs[r].size)) return EXIT_FAILURE;
     }
     if (e->hyp.size == 0) return console_fail("%s is empty; there is nothing to judge", args->hyp);
     return EXIT_SUCCESS;

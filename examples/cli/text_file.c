@@ -12,10 +12,16 @@
 
 enum { READ_SIZE = 1 << 16, CHUNK_SIZE = 1 << 20 };
 
+/* A path as messages say it. */
+static const char *reader_name(const char *path)
+{
+    return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
 bool text_reader_open(text_reader *r, const char *path, bool replace_invalid)
 {
     const bool input = strcmp(path, "-") == 0;
-    *r = (text_reader){.name = input ? "standard input" : path, .replace_invalid = replace_invalid};
+    *r = (text_reader){.name = reader_name(path), .replace_invalid = replace_invalid};
     r->fd = input ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (r->fd < 0) console_fail("cannot open %s: %s", path, strerror(errno));
     return r->fd >= 0;
@@ -207,9 +213,14 @@ bool text_pairs_read(text_lines *a, text_lines *b, const char *a_path, const cha
 {
     const size_t a_old = a->size, b_old = b->size;
     if (!text_lines_read(a, a_path, replace_invalid) || !text_lines_read(b, b_path, replace_invalid)) return false;
-    if (a->size - a_old == b->size - b_old) return true;
-    console_fail("%s has %zu lines but %s has %zu; line i of one must belong to line i of the other", a_path,
-                 a->size - a_old, b_path, b->size - b_old);
+    return text_counts_match(a_path, a->size - a_old, b_path, b->size - b_old);
+}
+
+bool text_counts_match(const char *a_path, size_t a, const char *b_path, size_t b)
+{
+    if (a == b) return true;
+    console_fail("%s has %zu lines and %s has %zu; line i of one must belong to line i of the other", reader_name(a_path), a,
+                 reader_name(b_path), b);
     return false;
 }
 

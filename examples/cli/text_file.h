@@ -45,8 +45,10 @@ void text_lines_add(text_lines *l, tfm_text line);
 bool text_lines_read(text_lines *l, const char *path, bool replace_invalid);
 void text_lines_clear(text_lines *l);
 
-/* Adds both files to both lists; unequal line counts are an error that names both. */
+/* Adds each file to its list; unequal line counts are an error that names both. */
 bool text_pairs_read(text_lines *a, text_lines *b, const char *a_path, const char *b_path, bool replace_invalid);
+
+bool text_counts_match(const char *a_path, size_t a, const char *b_path, size_t b);
 
 /* Output. A file is written as FILE.part and gets its name at the end, so that a failure leaves an old one as it was. */
 typedef struct text_writer {

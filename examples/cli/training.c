@@ -15,8 +15,9 @@
 typedef struct training {
     const train_args *args;
     tfm_trainer_options options;
+    tfm_model_options model_options; /* of a new training, as the tokenizer */
+    tfm_tokenizer *tokenizer;
     text_lines src, tgt, valid_src, valid_tgt;
-    tfm_tokenizer *tokenizer; /* of a new training */
     tfm_trainer *trainer;
     tfm_data_report report;
     size_t n_valid;
@@ -60,6 +61,13 @@ static void forget_text(training *t)
 static int fail_library(const training *t)
 {
     return console_fail("%s", t->error.message);
+}
+
+static int set_model_options(training *t)
+{
+    tfm_model_options_init(&t->model_options, sizeof t->model_options);
+    t->model_options.seed = t->options.seed;
+    return model_options_set(&t->model_options, t->args->preset, &t->args->sets);
 }
 
 /* Finds the checkpoint to go on from, and refuses to mix a new training with an old one's files. */
@@ -155,15 +163,12 @@ static int make_tokenizer(training *t)
 
 static int start_new(training *t)
 {
-    tfm_model_options o;
-    tfm_model_options_init(&o, sizeof o);
-    o.seed = t->options.seed;
-    int code = model_options_set(&o, t->args->preset, &t->args->sets);
-    if (!code) code = make_tokenizer(t);
-    if (code) return code;
-    if (o.vocab_size == 0) o.vocab_size = tfm_tokenizer_vocab_size(t->tokenizer);
+    tfm_model_options *o = &t->model_options;
     tfm_model *model = NULL;
-    if (tfm_model_create(&model, &o, t->tokenizer, &t->error) ||
+    int code = make_tokenizer(t);
+    if (code) return code;
+    if (o->vocab_size == 0) o->vocab_size = tfm_tokenizer_vocab_size(t->tokenizer);
+    if (tfm_model_create(&model, o, t->tokenizer, &t->error) ||
         tfm_trainer_create(&t->trainer, model, &t->options, &t->error))
         code = fail_library(t);
     tfm_model_free(model);
@@ -225,6 +230,9 @@ static void announce_run(const training *t, uint32_t d_model)
     const double peak = (double)o->lr_scale / sqrt((double)d_model * (double)o->warmup);
     console_say("training    batches of up to %u tokens a side x %u, %ld threads; the rate peaks at %.3g in step %u",
                 o->batch_tokens, o->accumulate, o->n_threads ? (long)o->n_threads : cores, peak, o->warmup);
+    if (o->max_steps > 0 && o->max_steps <= o->warmup)
+        console_say("            note: the rate still rises when the last step, %llu, comes; --warmup %llu suits better",
+                    (unsigned long long)o->max_steps, (unsigned long long)(o->max_steps + 9) / 10);
     if (t->resume) console_say("            goes on from %s", t->resume);
     console_say("            Ctrl-C stops it with a checkpoint, %s-STEP.ckpt", o->checkpoint_path);
 }
@@ -303,7 +311,8 @@ static void training_free(training *t)
 int training_run(const train_args *args)
 {
     training t = {.args = args, .options = args->trainer};
-    int code = check_paths(&t);
+    int code = set_model_options(&t);
+    if (!code) code = check_paths(&t);
     if (!code) code = read_data(&t);
     if (!code) code = start(&t);
     if (!code && !progress_open(&t.progress, args->log, t.resume != NULL)) code = EXIT_FAILURE;

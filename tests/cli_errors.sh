@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# Bad input of every command: one line that names what is wrong, the right exit code, and nothing overwritten.
+# Usage: cli_errors.sh TFM SOURCE_ROOT
+# shellcheck source=tests/cli.sh
+. "$(dirname "$0")/cli.sh"
+write_corpus
+: > empty
+printf 'ok\nbad \377 byte\n' > invalid
+head -n 41 de > short
+echo precious > old.tfm
+train=("$tfm" train --src en --tgt de --model)
+
+# The command line itself: exit code 2.
+refused "no command" 2 "no command" "$tfm"
+refused "unknown command" 2 "'trian'.*mean 'train'" "$tfm" trian
+refused "unknown subcommand" 2 "mean 'tokenizer learn'" "$tfm" tokenizer lern
+refused "incomplete command" 2 "learn, encode, decode" "$tfm" tokenizer
+refused "unknown option" 2 "'--modle'.*mean '--model'" "$tfm" translate --modle x
+refused "unknown letter" 2 "'-x'" "$tfm" average -x
+refused "missing value" 2 "--model needs a value" "$tfm" translate --model
+refused "missing option" 2 "translate needs --model" "$tfm" translate
+refused "value for a flag" 2 "takes no value" "$tfm" score --per-token=3
+refused "one argument too many" 2 "'more'" "$tfm" translate --model x more
+refused "no number" 2 "--beam is 'many'.*1\.\.1024" "$tfm" translate --model x --beam many
+refused "number out of range" 2 "--beam is '1025'" "$tfm" translate --model x --beam 1025
+refused "number too large" 2 "--steps is '99999999999999999999'" "${train[@]}" m --steps 99999999999999999999
+refused "negative number" 2 "--steps is '-1'" "${train[@]}" m --steps -1
+refused "no probability" 2 "--dropout is 'nan'" "${train[@]}" m --dropout nan
+refused "no time" 2 "--max-time is '5x'" "${train[@]}" m --max-time 5x
+refused "no choice" 2 "'spm', not one of bpe" "${train[@]}" m --tokenizer spm
+refused "not yet: wordpiece" 2 "wordpiece is not available" "${train[@]}" m --tokenizer wordpiece
+refused "not yet: int8" 2 "int8" "$tfm" translate --model x --dtype int8
+refused "not yet: chrf" 2 "chrf" "$tfm" evaluate --hyp en --ref de --metric chrf
+refused "unknown preset" 2 "huge" "${train[@]}" m --preset huge
+refused "unknown field" 2 "d_modle" "${train[@]}" m --set d_modle=3
+refused "field without value" 2 "KEY=VALUE" "${train[@]}" m --set d_model
+refused "field with a wrong value" 2 "seven" "${train[@]}" m --set d_model=seven
+refused "files without partner" 2 "2 --src but 1 --tgt" "${train[@]}" m --src en
+refused "validation without partner" 2 "1 --valid-src but 0" "${train[@]}" m --valid-src en
+refused "patience without validation" 2 "--valid-src" "${train[@]}" m --patience 3
+refused "merges of the other dialect" 2 "--merges is for" "${train[@]}" m --merges 3
+refused "two tokenizers" 2 "exclude" "${train[@]}" m --codes c --tokenizer-file t
+refused "n-best beyond the beam" 2 "--nbest is 5.*--beam 4" "$tfm" translate --model m --nbest 5
+
+# What the files contain: exit code 1.
+refused "missing file" 1 "missing: No such file" "$tfm" train --src missing --tgt de --model m
+refused "a folder as file" 1 "directory" "$tfm" train --src . --tgt de --model m
+refused "unequal line counts" 1 "en has 42 lines and short has 41" "$tfm" train --src en --tgt short --model m
+refused "c38 unequal line counts of references" 1 "en has 42 lines and short has 41" "$tfm" evaluate --hyp en --ref short
+refused "empty corpus" 1 "empty is empty" "$tfm" train --src empty --tgt empty --model m
+refused "invalid UTF-8" 1 "invalid:2: invalid UTF-8 at byte 5.*--replace-invalid" \
+    "$tfm" train --src invalid --tgt invalid --model m
+refused "c10 all pairs too long" 1 "max_length|length" "${train[@]}" m --quiet --vocab-size 262 --max-length 2
+printf '\n \n' > blank
+refused "only blank lines" 1 "blank|no pair|empty" "$tfm" train --src blank --tgt blank --model m --quiet
+refused "truncated gzip" 1 "truncated gzip" "$tfm" evaluate --hyp <(gzip < en | head -c 30) --ref de
+refused "vocabulary too small" 1 "vocab" "${train[@]}" m --vocab-size 100
+refused "missing folder of the model" 1 "folder nowhere/" "${train[@]}" nowhere/m
+refused "a device as model" 1 "not a regular file" "${train[@]}" /dev/null
+refused "missing folder of the log" 1 "folder nowhere/" "${train[@]}" m --log nowhere/x.csv
+refused "nothing to resume" 1 "no checkpoint m-STEP.ckpt" "${train[@]}" m --resume
+refused "resume from nothing" 1 "missing.ckpt" "${train[@]}" m --resume missing.ckpt
+refused "missing model" 1 "missing" "$tfm" translate --model missing
+refused "missing tokenizer" 1 "missing" "$tfm" tokenizer encode --tokenizer-file missing
+refused "nothing to learn" 1 "standard input is empty" "$tfm" tokenizer learn --output t
+touch old.tfm-7.ckpt
+refused "checkpoints of an earlier training" 1 "old.tfm-7.ckpt.*--restart" "${train[@]}" old.tfm
+check "nothing was written" equal "$(echo m* t)" "m* t"
+check "nothing was overwritten" equal "$(cat old.tfm)" precious
+
+# c30: what is not a model says so.
+for kind in 'version https://git-lfs.github.com/spec/v1' '<!DOCTYPE html><html>' '' 'abc'; do
+    printf '%s' "$kind" > no-model
+    refused "c30 '$kind' as model" 1 "no-model" "$tfm" translate --model no-model
+    refused "c30 '$kind' to inspect" 1 "no-model" "$tfm" inspect no-model
+done
+
+# A vocabulary larger than the corpus supports is a warning, and the training goes on with what there is.
+works "vocabulary larger than the corpus" "${train[@]}" big "${small[@]}" --vocab-size 9000 --steps 1 --quiet
+check "says so" grep -q "^tfm: warning: .*vocab" err
+
+# A file that cannot grow is a full disk: the old file survives, nothing else is left.
+works "a model to damage" "${train[@]}" good.tfm "${small[@]}" --steps 1 --quiet
+rm -f good.tfm-*.ckpt
+cp good.tfm kept.tfm
+mkdir full && cp good.tfm full/
+refused "full disk: average" 1 "full/good.tfm" bash -c 'ulimit -f 4; exec "$0" average -o full/good.tfm kept.tfm' "$tfm"
+check "full disk: old model" cmp good.tfm full/good.tfm
+check "full disk: no other file" equal "$(ls full)" good.tfm
+refused "full disk: training" 1 "full/good.tfm" bash -c 'ulimit -f 4; exec "$0" "$@"' \
+    "${train[@]}" full/good.tfm "${small[@]}" --steps 1 --quiet
+check "full disk: old model after training" cmp good.tfm full/good.tfm
+refused "full standard output" 1 "standard output: No space" bash -c 'exec "$0" inspect good.tfm > /dev/full' "$tfm"
+refused "closed standard output" 1 "standard output" bash -c 'exec "$0" inspect good.tfm >&-' "$tfm"
+refused "full standard output of a translation" 1 "standard output: No space" \
+    bash -c 'exec "$0" translate --model good.tfm --max-length 3 < en > /dev/full' "$tfm"
+
+# c31: a model file truncated anywhere, or with a byte of its header changed, is refused or still a valid file.
+size=$(stat -c %s good.tfm)
+for n in 0 1 7 8 9 100 1000 $((size / 2)) $((size - 1)); do
+    head -c "$n" good.tfm > cut.tfm
+    refused "c31 cut after $n bytes" 1 "cut.tfm" "$tfm" inspect cut.tfm
+done
+harmless()
+{
+    timeout 20 "$tfm" inspect flipped.tfm > out 2> err
+    local code=$?
+    [ "$code" -eq 0 ] || { [ "$code" -eq 1 ] && [ "$(wc -l < err)" -eq 1 ]; }
+}
+for at in 0 1 3 7 8 9 20 50 90 150 300 500 900; do
+    cp good.tfm flipped.tfm
+    printf '\377' | dd of=flipped.tfm bs=1 seek="$at" conv=notrunc status=none
+    check "c31 byte $at changed" harmless
+done
+finish

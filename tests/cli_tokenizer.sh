@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Learning, encoding and decoding on the command line. Usage: cli_tokenizer.sh TFM SOURCE_ROOT
+# shellcheck source=tests/cli.sh
+. "$(dirname "$0")/cli.sh"
+write_corpus
+
+works "learn" "$tfm" tokenizer learn --input en --input de --vocab-size 290 -o bpe.json
+check "learn: says what" grep -q "^bpe.json: bpe, 290 entries, from 84 lines" err
+cat en de | shuf --random-source=<(yes) > shuffled
+input=shuffled works "learn from other lines" "$tfm" tokenizer learn --vocab-size 290 --output again.json --quiet
+check "c06 the order of lines does not count" cmp bpe.json again.json
+check "quiet" equal "$(cat out err)" ""
+
+encode=("$tfm" tokenizer encode --tokenizer-file bpe.json)
+decode=("$tfm" tokenizer decode --tokenizer-file bpe.json)
+printf 'one two\n\n  drei   \nZo\303\253 \360\237\230\200 a\342\200\250b\342\200\215c\n<unk> </s>\n@@ \342\226\201\n\tx' > text
+{ cat text; echo; } > whole
+input=text works "encode" "${encode[@]}"
+check "encode: one line for each" equal "$(wc -l < out)" "$(wc -l < whole)"
+mv out pieces
+input=pieces works "decode" "${decode[@]}"
+check "c03 decoding gives back the text" cmp out whole
+input=text works "encode to ids" "${encode[@]}" --ids
+check "ids: numbers alone" equal "$(tr -d '0-9 \n' < out)" ""
+check "ids: as many as pieces" equal "$(tr -dc " \n" < out | wc -c)" "$(tr -dc " \n" < pieces | wc -c)"
+mv out ids
+input=ids works "decode ids" "${decode[@]}" --ids
+check "decoding ids gives back the text" cmp out whole
+printf '5 290\n' > beyond
+input=beyond check "an id beyond the vocabulary" run_code 1 "${decode[@]}" --ids
+check "an id beyond the vocabulary: named" grep -q "^tfm: standard input:1: '290' is not an id in 0..289" err
+echo 'no-such-piece' > strange
+input=strange check "a piece beyond the vocabulary" run_code 1 "${decode[@]}"
+check "a piece beyond the vocabulary: named" grep -q "^tfm: standard input:1: 'no-such-piece' is not in the vocabulary" err
+printf 'a\377b\n' > bad
+input=bad check "invalid UTF-8" run_code 1 "${encode[@]}"
+check "invalid UTF-8: named" grep -q "^tfm: standard input:1: invalid UTF-8 at byte 2" err
+input=bad works "invalid UTF-8: replaced" "${encode[@]}" --replace-invalid
+
+works "subword-nmt" "$tfm" tokenizer learn --dialect subword-nmt --merges 10 --codes codes --output sub.json \
+    --input en --input de
+check "codes: version and merges" equal "$(head -n 1 codes; wc -l < codes)" "#version: 0.2
+11"
+echo 'three unseen words' > words
+input=words works "subword-nmt: encode" "$tfm" tokenizer encode --tokenizer-file sub.json
+check "subword-nmt: pieces are marked" grep -q '@@ ' out
+mv out pieces
+input=pieces works "subword-nmt: decode" "$tfm" tokenizer decode --tokenizer-file sub.json
+check "subword-nmt: the words are back" cmp out words
+refused "the other dialect's size" 2 "vocab-size" "$tfm" tokenizer learn --dialect subword-nmt --vocab-size 9 -o x
+refused "codes of the other dialect" 2 "codes" "$tfm" tokenizer learn --codes x -o y
+
+# The merges and pieces that subword-nmt makes of the same text.
+if [ -d "$data/bpe" ]; then
+    zcat "$data/multi30k/tok/test_2016_flickr.lc.norm.tok.en.gz" | head -n 200 > flickr
+    works "500 merges" "$tfm" tokenizer learn --dialect subword-nmt --merges 500 --input "$data/bpe/corpus.en" \
+        --input flickr --codes codes --output joint.json
+    check "500 merges: as subword-nmt" cmp codes "$data/bpe/joint500.codes"
+    input=$data/bpe/corpus.en works "500 merges: encode" "$tfm" tokenizer encode --tokenizer-file joint.json
+    check "500 merges: encoded as subword-nmt" cmp out <(zcat "$data/bpe/corpus.joint500.en.gz")
+fi
+finish

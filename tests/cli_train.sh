@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# Trainings from the command line: what they write, and that they can be stopped, continued and repeated to the bit.
+# Usage: cli_train.sh TFM SOURCE_ROOT
+# shellcheck source=tests/cli.sh
+. "$(dirname "$0")/cli.sh"
+write_corpus
+train=("$tfm" train --src en --tgt de "${small[@]}" --batch-tokens 60)
+
+works "a training" "${train[@]}" --model a --steps 20 --valid-src en --valid-tgt de --valid-bleu --valid-every 10 --log a.csv
+check "prints to standard error alone" equal "$(wc -c < out)" 0
+check "says the pairs" grep -q "42 pairs" err
+check "says the peak rate" grep -Eq "peaks at 0\.0198 in step 20" err # 0.5 / sqrt(32 * 20)
+check "says the validation" grep -Eq "^validation at step 20 .*nll.*BLEU" err
+check "shows no bar without a terminal" not grep -q "$(printf '\r')" err
+check "log: columns" equal "$(head -n 1 a.csv)" "event,step,epoch,seconds,loss,nll,learning_rate,gradient_norm,\
+source_tokens,target_tokens,tokens_per_s,valid_nll,valid_perplexity,valid_bleu"
+check "log: steps" equal "$(grep -c ^step, a.csv)" 20
+check "log: validations" equal "$(grep -c ^valid, a.csv)" 2
+check "log: every row has all columns" equal "$(awk -F, 'NF != 14' a.csv | wc -l)" 0
+check "log: the rate of equation (3)" awk -F, '
+    $1 == "step" { want = 0.5 * 32 ^ -0.5 * $2 * 20 ^ -1.5; if ($7 < want * 0.9999 || $7 > want * 1.0001) exit 1 }' a.csv
+check "log: it learns" awk -F, '$1 == "step" && $2 == 1 { first = $6 } $1 == "step" && $2 == 20 { last = $6 }
+    END { exit !(last < first) }' a.csv
+
+works "quiet" "${train[@]}" --model quiet --steps 20 --quiet
+check "quiet: says nothing" equal "$(cat out err)" ""
+check "validation does not change a training" cmp a quiet
+works "two threads" "${train[@]}" --model threads --steps 20 --threads 2
+check "two threads: the same bits" cmp a threads
+works "another seed" "${train[@]}" --model seed --steps 20 --seed 2
+check "another seed: other bits" not cmp -s a seed
+head -n 10 en > en.1 && tail -n +11 en | gzip > en.2.gz && sed 's/$/\r/' de | head -n 10 > de.1 && tail -n +11 de > de.2
+works "two files, gzip, CRLF" "$tfm" train --src en.1 --src en.2.gz --tgt de.1 --tgt de.2 "${small[@]}" \
+    --batch-tokens 60 --model files --steps 20
+check "two files, gzip, CRLF: the same bits" cmp a files
+
+works "half a training" "${train[@]}" --model half --steps 13 --log half.csv
+works "the other half" "${train[@]}" --model half --steps 20 --resume --log half.csv
+check "c17 a resumed training: the same bits" cmp a half
+check "a resumed log goes on" equal "$(grep ^step, half.csv | cut -d , -f 2 | tr '\n' ' ')" "$(seq 20 | tr '\n' ' ')"
+check "a resumed log has one header" equal "$(grep -c ^event, half.csv)" 1
+refused "other data" 1 "." "$tfm" train --src de --tgt en "${small[@]}" --model half --steps 25 --resume --quiet
+
+works "checkpoints" "${train[@]}" --model kept --steps 20 --checkpoint-every 4 --keep 2
+check "the last two are kept" equal "$(echo kept-*.ckpt)" "kept-16.ckpt kept-20.ckpt"
+works "average" "${train[@]}" --model mean --steps 20 --checkpoint-every 4 --keep 1 --average 3
+works "average by hand" "$tfm" average -o mean.2 mean-12.ckpt mean-16.ckpt mean-20.ckpt
+check "average: the mean of the last three" cmp mean mean.2
+check "average: is not the last" not cmp -s mean a
+works "average of one" "$tfm" average -o one a
+check "m42 the average of one is itself" cmp one a
+refused "average of different models" 1 "." "$tfm" average -o no a missing
+works "another checkpoint name" "${train[@]}" --model named --checkpoint other --checkpoint-every 10 --steps 20
+check "another checkpoint name: files" test -e other-20.ckpt -a ! -e named-20.ckpt
+works "restart" "${train[@]}" --model kept --steps 4 --restart
+check "restart: old checkpoints are gone" equal "$(echo kept-*.ckpt)" kept-4.ckpt
+
+# A signal ends a training with a checkpoint, and an older model stays.
+set -m
+cp a stopped
+"${train[@]}" --model stopped --steps 1000000 --log stopped.csv > out 2> err &
+job=$!
+for _ in $(seq 100); do
+    [ "$(grep -c '^epoch,' stopped.csv 2> /dev/null)" -ge 2 ] 2> /dev/null && break
+    sleep 0.1
+done
+kill -INT $job
+wait $job
+check "stopped: exit code" equal $? 1
+check "stopped: says how to go on" equal "$(grep -c '^tfm: stopped.*stopped-[0-9]*\.ckpt.*--resume' err)" 1
+check "stopped: the old model stays" cmp a stopped
+step=$(tail -n 1 err | sed 's/.*at step \([0-9]*\).*/\1/')
+check "stopped: the checkpoint is there" test -e "stopped-$step.ckpt"
+works "stopped: goes on" "${train[@]}" --model stopped --steps $((step + 3)) --resume
+works "stopped: without interruption" "${train[@]}" --model straight --steps $((step + 3)) --quiet
+check "stopped: the same bits" cmp stopped straight
+
+# Tokenizers.
+works "a tokenizer by itself" "$tfm" tokenizer learn --input en --input de --vocab-size 300 --output bpe.json
+works "its training" "$tfm" train --src en --tgt de "${small[@]/#--vocab-size/--epochs}" --batch-tokens 60 --steps 20 \
+    --tokenizer-file bpe.json --model file
+check "a given tokenizer: the same bits" cmp a file
+plain=(--set n_encoder_layers=1 --set n_decoder_layers=1 --set d_model=32 --set d_ff=64 --set n_heads=2)
+works "subword-nmt" "$tfm" train --src en --tgt de "${plain[@]}" --tokenizer subword-nmt --merges 20 --steps 3 --model sub
+works "its codes" "$tfm" tokenizer learn --dialect subword-nmt --merges 20 --output s.json --codes codes --input en --input de
+works "codes" "$tfm" train --src en --tgt de "${plain[@]}" --codes codes --steps 3 --model coded
+check "codes: the same bits" cmp sub coded
+
+# Text.
+printf 'one\n\nthree\n' > b.en && printf 'eins\nzwei\ndrei\n' > b.de
+works "a blank line" "$tfm" train --src b.en --tgt b.de "${small[@]}" --steps 1 --model blank
+check "c08 blank pairs are counted" grep -q "2 pairs (skipped: 1 blank" err
+printf 'one\nt\377o\nthree\n' > bad.en
+works "replaced bytes" "$tfm" train --src bad.en --tgt b.de "${small[@]}" --steps 1 --model bad --replace-invalid
+check "replaced bytes: all pairs" grep -q " 3 pairs" err
+works "patience" "${train[@]}" --model patient --steps 400 --valid-src en --valid-tgt en --valid-every 5 --patience 2
+check "patience ends it" awk '/^step/ { last = $2 } END { sub("/.*", "", last); exit !(last + 0 < 400) }' err
+works "a limit of time" "${train[@]}" --model timed --max-time 1
+finish

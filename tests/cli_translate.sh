@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# Translating and scoring: one line in, one line out, whatever the lines are.
+# Usage: cli_translate.sh TFM SOURCE_ROOT
+# shellcheck source=tests/cli.sh
+. "$(dirname "$0")/cli.sh"
+write_corpus
+works "a model" "$tfm" train --src en --tgt de --preset tiny --set n_encoder_layers=2 --set n_decoder_layers=2 \
+    --set d_model=64 --set d_ff=128 --vocab-size 300 --dropout 0 --warmup 40 --steps 160 --quiet --model m
+translate=("$tfm" translate --model m)
+
+input=en works "translation" "${translate[@]}"
+check "it has learned its phrases" cmp out de
+cp out plain
+input=en works "one thread" "${translate[@]}" --threads 1
+check "one thread: the same text" cmp out plain
+works "files" "${translate[@]}" --input en --output result --stats
+check "files: the same text" cmp result plain
+check "files: nothing else is left" not ls result.part
+check "statistics" grep -Eq "^loaded in .* 42 sentences and [0-9]+ tokens in .* sentences/s, .* tokens/s" err
+gzip < en > en.gz
+input=en.gz works "gzip on standard input" "${translate[@]}"
+check "gzip: the same text" cmp out plain
+sed 's/$/\r/' en > crlf
+input=crlf works "CRLF" "${translate[@]}"
+check "CRLF: the same text" cmp out plain
+
+# c28, c05: every line has its line.
+printf '\n \none\n\nzzz-unknown' > odd
+input=odd works "odd lines" "${translate[@]}"
+check "c28 five lines" equal "$(wc -l < out)" 5
+check "c28 blank lines stay blank" equal "$(sed -n '1p;2p;4p' out | tr -d '\n')" ""
+check "c28 the others are not disturbed" equal "$(sed -n 3p out)" eins
+printf 'one\342\200\250two\nthree\302\205four\0five\n' > breaks
+input=breaks works "other line ends" "${translate[@]}"
+check "c05 only a newline ends a line" equal "$(wc -l < out)" 2
+for _ in $(seq 30); do cat en; done | head -n 1201 > many
+input=many works "many lines" "${translate[@]}" --batch-tokens 100 --beam 2
+check "many lines: as many" equal "$(wc -l < out)" 1201
+input=empty; : > empty
+works "no line" "${translate[@]}"
+check "no line: none" equal "$(wc -c < out)" 0
+unset input
+
+# Another program asks line by line and waits for each answer.
+coproc answerer { exec "${translate[@]}" 2> err; }
+for pair in one:eins two:zwei "three four:drei vier"; do
+    echo "${pair%:*}" >&"${answerer[1]}"
+    answer=
+    read -r -t 20 answer <&"${answerer[0]}"
+    check "an answer at once" equal "$answer" "${pair#*:}"
+done
+exec {answerer[1]}>&-
+wait "$answerer_PID"
+
+# Forms of the result.
+head -n 2 en > two
+input=two works "n-best" "${translate[@]}" --nbest 3 --beam 3
+check "n-best: three of each" equal "$(cut -d ' ' -f 1 out | tr '\n' ' ')" "0 0 0 1 1 1 "
+check "n-best: form" equal "$(grep -cEv '^[01] \|\|\| .* \|\|\| -[0-9]+\.[0-9]{6}$' out)" 0
+check "n-best: the best first" equal "$(sed -n 's/ |||.*//; 1p' <(sed 's/^0 ||| //' out))" eins
+check "n-best: scores fall" awk -F ' \\|\\|\\| ' '$1 == line && $3 > score { exit 1 } { line = $1; score = $3 }' out
+input=two works "greedy" "${translate[@]}" --beam 1 --alpha 0 --scores
+check "greedy: text behind a tab" equal "$(cut -f 2 out)" "$(head -n 2 de)"
+cut -f 1 out > greedy
+head -n 2 de > two.de
+works "score" "$tfm" score --model m --src two --tgt two.de
+check "score: what greedy search says" awk 'NR == FNR { want[NR] = $1; next } { d = $1 - want[FNR]; if (d * d > 1e-8) exit 1 }' \
+    greedy out
+cp out sums
+works "score of each token" "$tfm" score --model m --src two --tgt two.de --per-token
+check "they add up" awk -F '\t' '{ n = split($2, t, " "); s = 0; for (i = 1; i <= n; i++) s += t[i]; d = s - $1
+    if (n < 2 || d * d > 1e-8) exit 1 }' out
+check "perplexity" grep -Eq "^2 pairs, [0-9]+ target tokens, .* perplexity [0-9.]+" err
+refused "score: unequal line counts" 1 "two has 2 lines and de has 42" "$tfm" score --model m --src two --tgt de
+works "short" "${translate[@]}" --input two --max-length 1
+check "short: two lines" equal "$(wc -l < out)" 2
+works "the checkpoint as model" "$tfm" translate --model "$(ls -t m-*.ckpt | head -n 1)" --input two
+check "the checkpoint as model: text" cmp out two.de
+
+# Failures in the middle.
+{ cat en; printf 'bad \377\n'; cat en; } > half
+input=half check "invalid line" run_code 1 "${translate[@]}"
+check "invalid line: named" grep -q "^tfm: standard input:43: invalid UTF-8 at byte 5" err
+check "invalid line: those before it are answered" cmp out plain
+echo precious > kept
+input=half check "invalid line: to a file" run_code 1 "${translate[@]}" --output kept
+check "invalid line: the old file stays" equal "$(cat kept)" precious
+input=half works "invalid line: replaced" "${translate[@]}" --replace-invalid
+check "invalid line: replaced, all lines" equal "$(wc -l < out)" 85
+{ cat en; seq -s ' ' 300; cat en; } > long
+input=long check "long line" run_code 1 "${translate[@]}" --max-source 100
+check "long line: named" grep -Eq "^tfm: standard input:43: .*100" err
+check "long line: those before it are answered" cmp out plain
+check "closed pipe" equal "$("${translate[@]}" --input many 2> err | head -n 1 | cat; grep -c 'standard output: Broken pipe' err)" \
+    "$(head -n 1 de; echo 1)"
+finish
