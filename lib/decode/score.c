@@ -1,0 +1,246 @@
+/* Scoring: whole pairs through encoder and decoder at once, as in training but without a tape. */
+#include "decode/score.h"
+
+struct tfm_score {
+    tfm_workspace *w;
+    tfm_order *order, *spare;
+    size_t order_capacity, spare_capacity;
+    size_t n;      /* pairs of the last run */
+    size_t *first; /* [n + 1] in logprobs   */
+    size_t first_capacity;
+    float *logprobs;
+    size_t logprob_capacity;
+    tfm_block attention;
+};
+
+tfm_status tfm_score_create(tfm_score **out, tfm_workspace *workspace, tfm_error *error)
+{
+    *out = tfm_alloc(&workspace->allocator, 1, sizeof **out);
+    if (!*out) return tfm_fail(error, TFM_E_NOMEM, "decoder: no memory for %zu bytes", sizeof **out);
+    (*out)->w = workspace;
+    return TFM_OK;
+}
+
+void tfm_score_free(tfm_score *score)
+{
+    if (!score) return;
+    const tfm_allocator *a = &score->w->allocator;
+
+    tfm_free(a, score->order, score->order_capacity, sizeof *score->order);
+    tfm_free(a, score->spare, score->spare_capacity, sizeof *score->spare);
+    tfm_free(a, score->first, score->first_capacity, sizeof *score->first);
+    tfm_free(a, score->logprobs, score->logprob_capacity, sizeof *score->logprobs);
+    tfm_block_free(&score->attention, a);
+    tfm_free(a, score, 1, sizeof *score);
+}
+
+typedef struct batch {
+    tfm_workspace *w;
+    const tfm_ids *sources, *targets;
+    const tfm_order *order;
+    size_t n, source_rows, target_rows;
+    tfm_pack source, target;
+    int32_t *labels; /* [target_rows] */
+    float *logprobs; /* [target_rows] */
+} batch;
+
+static void plan(batch *b, tfm_arena *arena)
+{
+    tfm_pack_plan(&b->source, arena, b->n, b->source_rows);
+    tfm_pack_plan(&b->target, arena, b->n, b->target_rows);
+    b->labels = tfm_arena_take(arena, b->target_rows, sizeof *b->labels);
+    b->logprobs = tfm_arena_floats(arena, b->target_rows, 1);
+}
+
+static void fill(batch *b)
+{
+    int32_t *label = b->labels;
+
+    tfm_pack_begin(&b->source);
+    tfm_pack_begin(&b->target);
+    for (size_t i = 0; i < b->n; i++) {
+        const tfm_ids target = b->targets[b->order[i].index];
+        tfm_pack_add(&b->source, b->sources[b->order[i].index]);
+        tfm_pack_add_shifted(&b->target, target, tfm_workspace_start(b->w));
+        memcpy(label, target.data, target.size * sizeof *label);
+        label += target.size;
+    }
+}
+
+static void forward(batch *b)
+{
+    const tfm_transformer *t = &b->w->transformer;
+    tfm_run *run = &b->w->run;
+    const size_t d = t->weights->options.d_model;
+    const tfm_tokens source = tfm_pack_tokens(&b->source), target = tfm_pack_tokens(&b->target);
+    tfm_value *memory = tfm_value_new(run, b->source_rows, d), *hidden = tfm_value_new(run, b->target_rows, d);
+    double loss, nll;
+
+    tfm_forward_encoder(run, memory, t, &source);
+    tfm_forward_decoder(run, hidden, t, memory, &source.segments, &target);
+    tfm_op_loss(
+        run, hidden,
+        &(tfm_loss){
+            .output = &t->weights->output, .labels = b->labels, .logprobs = b->logprobs, .loss = &loss, .nll = &nll});
+}
+
+static tfm_status no_memory(const batch *b, tfm_error *error)
+{
+    return tfm_fail(error, TFM_E_NOMEM,
+                    "no memory to score %zu pairs of %zu source and %zu target tokens: use a lower batch_tokens", b->n,
+                    b->source_rows, b->target_rows);
+}
+
+static tfm_status run_batch(batch *b, tfm_error *error)
+{
+    tfm_workspace *w = b->w;
+    tfm_arena arena = {0};
+
+    plan(b, &arena);
+    if (arena.bad || !tfm_block_reserve(&w->block, &w->allocator, arena.peak, &arena)) return no_memory(b, error);
+    plan(b, &arena);
+    fill(b);
+    tfm_run_measure(&w->run, false);
+    forward(b);
+    if (w->run.bad || w->run.arena.bad || !tfm_run_place(&w->run, w->run.arena.peak, false)) return no_memory(b, error);
+    forward(b);
+    return TFM_OK;
+}
+
+static size_t longer(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+static tfm_status begin_run(tfm_score *s, const tfm_ids *sources, const tfm_ids *targets, size_t n, tfm_error *error)
+{
+    const tfm_allocator *a = &s->w->allocator;
+    size_t longest = 0, total = 0, ends = 0;
+    tfm_status status = tfm_workspace_check_sources(s->w, sources, n, error);
+
+    s->n = 0;
+    if (!status) status = tfm_workspace_check_targets(s->w, targets, n, error);
+    if (status) return status;
+    for (size_t i = 0; i < n; i++) {
+        longest = longer(longest, longer(sources[i].size, targets[i].size));
+        if (!tfm_add(total, targets[i].size, &total)) total = SIZE_MAX;
+    }
+    if (!tfm_add(n, 1, &ends) || !tfm_grow(a, &s->first, &s->first_capacity, ends, sizeof *s->first) ||
+        !tfm_grow(a, &s->order, &s->order_capacity, n, sizeof *s->order) ||
+        !tfm_grow(a, &s->spare, &s->spare_capacity, n, sizeof *s->spare) ||
+        !tfm_grow(a, &s->logprobs, &s->logprob_capacity, longer(total, 1), sizeof *s->logprobs))
+        return tfm_fail(error, TFM_E_NOMEM, "no memory for %zu log-probabilities of %zu pairs", total, n);
+    s->first[0] = 0;
+    for (size_t i = 0; i < n; i++) {
+        s->first[i + 1] = s->first[i] + targets[i].size;
+        s->order[i] = (tfm_order){targets[i].size ? sources[i].size + targets[i].size : 0, i};
+    }
+    tfm_order_sort(s->order, s->spare, n);
+    return tfm_workspace_reach(s->w, longest, error);
+}
+
+/* Takes pairs, longest first, while both sides fit into batch_tokens; at least one. */
+static void fill_up(batch *b, const tfm_order *end)
+{
+    const size_t budget = b->w->options.batch_tokens;
+
+    for (const tfm_order *o = b->order; o < end && o->length; o++, b->n++) {
+        const size_t source = b->source_rows + b->sources[o->index].size;
+        const size_t target = b->target_rows + b->targets[o->index].size;
+        if (b->n && longer(source, target) > budget) return;
+        b->source_rows = source;
+        b->target_rows = target;
+    }
+}
+
+static void keep(tfm_score *s, const batch *b)
+{
+    const float *from = b->logprobs;
+
+    for (size_t i = 0; i < b->n; i++) {
+        const size_t index = b->order[i].index, size = s->first[index + 1] - s->first[index];
+        memcpy(s->logprobs + s->first[index], from, size * sizeof *from);
+        from += size;
+    }
+}
+
+tfm_status tfm_score_run(tfm_score *score, const tfm_ids *sources, const tfm_ids *targets, size_t n, tfm_error *error)
+{
+    const tfm_decoder_options *o = &score->w->options;
+    tfm_status status = begin_run(score, sources, targets, n, error);
+    size_t done = 0;
+
+    while (!status && done < n && score->order[done].length) {
+        batch b = {.w = score->w, .sources = sources, .targets = targets, .order = score->order + done};
+        fill_up(&b, score->order + n);
+        status = run_batch(&b, error);
+        if (status) break;
+        keep(score, &b);
+        done += b.n;
+        if (o->progress && o->progress(o->progress_user, done, n))
+            status = tfm_fail(error, TFM_E_CANCELLED, "cancelled after %zu of %zu pairs", done, n);
+    }
+    if (!status) score->n = n;
+    return status;
+}
+
+const float *tfm_score_tokens(const tfm_score *score, size_t pair, size_t *n)
+{
+    *n = pair < score->n ? score->first[pair + 1] - score->first[pair] : 0;
+    return pair < score->n ? score->logprobs + score->first[pair] : NULL;
+}
+
+/* ------------------------------------------------------------------------------------------------ attention ---- */
+
+static tfm_status plan_attention(tfm_score *s, batch *b, float **all, size_t rows, size_t cols, tfm_error *error)
+{
+    const tfm_allocator *a = &s->w->allocator;
+    const size_t heads = s->w->transformer.weights->options.n_heads;
+    tfm_arena arena = {0}, weights = {0};
+    size_t cells;
+
+    plan(b, &arena);
+    if (!tfm_mul(rows, cols, &cells)) weights.bad = true;
+    tfm_arena_floats(&weights, heads, cells);
+    if (arena.bad || weights.bad || !tfm_block_reserve(&s->w->block, a, arena.peak, &arena) ||
+        !tfm_block_reserve(&s->attention, a, weights.peak, &weights))
+        return tfm_fail(error, TFM_E_NOMEM, "no memory for %zu heads of %zu x %zu attention weights", heads, rows,
+                        cols);
+    plan(b, &arena);
+    *all = tfm_arena_floats(&weights, heads, cells);
+    fill(b);
+    return tfm_workspace_reach(s->w, longer(b->source_rows, b->target_rows), error);
+}
+
+tfm_status tfm_score_attention(tfm_score *score, tfm_ids source, tfm_ids target, uint32_t kind, uint32_t layer,
+                               uint32_t head, const float **weights, size_t *rows, size_t *cols, tfm_error *error)
+{
+    tfm_workspace *w = score->w;
+    const tfm_order only = {1, 0};
+    batch b = {.w = w,
+               .sources = &source,
+               .targets = &target,
+               .order = &only,
+               .n = 1,
+               .source_rows = source.size,
+               .target_rows = target.size};
+    const size_t m = kind == TFM_ATTENTION_ENCODER ? source.size : target.size;
+    const size_t n = kind == TFM_ATTENTION_DECODER ? target.size : source.size;
+    float *all = NULL;
+    tfm_status status = tfm_workspace_check_sources(w, &source, 1, error);
+
+    score->n = 0;
+    if (!status) status = tfm_workspace_check_targets(w, &target, 1, error);
+    if (!status) status = plan_attention(score, &b, &all, m, n, error);
+    if (status) return status;
+    const tfm_tokens s = tfm_pack_tokens(&b.source), t = tfm_pack_tokens(&b.target);
+    tfm_run_measure(&w->run, false);
+    tfm_forward_attention(&w->run, &w->transformer, &s, &t, kind, layer, all);
+    if (w->run.bad || w->run.arena.bad || !tfm_run_place(&w->run, w->run.arena.peak, false))
+        return no_memory(&b, error);
+    tfm_forward_attention(&w->run, &w->transformer, &s, &t, kind, layer, all);
+    *weights = all + (size_t)head * m * n;
+    *rows = m;
+    *cols = n;
+    return TFM_OK;
+}

@@ -1,0 +1,24 @@
+/* Reading pairs with the model (teacher forcing): log-probabilities of targets, and attention weights. */
+#ifndef TFM_SCORE_H
+#define TFM_SCORE_H
+
+#include "decode/workspace.h"
+
+typedef struct tfm_score tfm_score;
+
+/* The workspace is lent. */
+tfm_status tfm_score_create(tfm_score **out, tfm_workspace *workspace, tfm_error *error);
+void tfm_score_free(tfm_score *score);
+
+/* log p of each target token. The options' progress function is called after each batch. */
+tfm_status tfm_score_run(tfm_score *score, const tfm_ids *sources, const tfm_ids *targets, size_t n, tfm_error *error);
+
+/* Results of the last run that succeeded; NULL, and *n 0, out of range. Lent until the next. */
+const float *tfm_score_tokens(const tfm_score *score, size_t pair, size_t *n);
+
+/* Weights [rows][cols] of one head; lent until the next call. kind, layer and head exist; the sequences are not empty.
+ */
+tfm_status tfm_score_attention(tfm_score *score, tfm_ids source, tfm_ids target, uint32_t kind, uint32_t layer,
+                               uint32_t head, const float **weights, size_t *rows, size_t *cols, tfm_error *error);
+
+#endif

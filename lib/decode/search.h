@@ -1,0 +1,36 @@
+/* Translation of many sentences by beam search with the model. */
+#ifndef TFM_SEARCH_H
+#define TFM_SEARCH_H
+
+#include "decode/workspace.h"
+
+typedef struct tfm_search tfm_search;
+
+typedef struct tfm_hypothesis {
+    tfm_ids ids;   /* EOS kept when it came                                    */
+    double score;  /* as tfm_decoder_score() says                              */
+    size_t number; /* among all hypotheses of the call, in no particular order */
+} tfm_hypothesis;
+
+/* As tfm_workspace_create(), whose workspace it owns. */
+tfm_status tfm_search_create(tfm_search **out, const tfm_transformer *transformer, tfm_pool *pool,
+                             const tfm_decoder_options *options, const tfm_allocator *allocator, tfm_error *error);
+void tfm_search_free(tfm_search *search);
+
+/* For scoring with the same memory; lent. A run of the search uses it too. */
+tfm_workspace *tfm_search_workspace(tfm_search *search);
+
+/*
+ * Translates ids; an empty source gives an empty result of score 0. The results of the call before are gone, also when
+ * it fails. The options' progress function is called after each step.
+ */
+tfm_status tfm_search_run(tfm_search *search, const tfm_ids *sources, size_t n, tfm_error *error);
+
+/* Results of the last run that succeeded: hypotheses of a sentence, best first; lent until the next. */
+size_t tfm_search_count(const tfm_search *search, size_t sentence);
+bool tfm_search_get(const tfm_search *search, size_t sentence, size_t rank,
+                    tfm_hypothesis *out); /* false: there is none */
+uint32_t tfm_search_steps(const tfm_search *search, size_t sentence);
+size_t tfm_search_hypotheses(const tfm_search *search); /* of all sentences */
+
+#endif
