@@ -52,7 +52,7 @@ refused "invalid UTF-8" 1 "invalid:2: invalid UTF-8 at byte 5.*--replace-invalid
     "$tfm" train --src invalid --tgt invalid --model m
 refused "c10 all pairs too long" 1 "max_length|length" "${train[@]}" m --quiet --vocab-size 262 --max-length 2
 printf '\n \n' > blank
-refused "only blank lines" 1 "blank|no pair|empty" "$tfm" train --src blank --tgt blank --model m --quiet
+refused "only blank lines" 1 "blank|no pair|empty" "$tfm" train --src blank --tgt blank --model m --vocab-size 262 --quiet
 refused "truncated gzip" 1 "truncated gzip" "$tfm" evaluate --hyp <(gzip < en | head -c 30) --ref de
 refused "vocabulary too small" 1 "vocab" "${train[@]}" m --vocab-size 100
 refused "missing folder of the model" 1 "folder nowhere/" "${train[@]}" nowhere/m

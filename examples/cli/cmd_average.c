@@ -34,7 +34,8 @@ const command command_average = {
     .name = "average",
     .summary = "averages the weights of models or checkpoints",
     .usage = "-o OUT FILE...",
-    .text = "Writes the element-wise mean of the weights of several models or checkpoints of one training (section 6.1 of the "
+    .text = "Writes the element-wise mean of the weights of several models or checkpoints of one training (section 6.1 "
+            "of the "
             "paper). 'tfm train --average K' does it at the end of a training.",
     .examples = "  tfm average -o en-de.avg.tfm en-de.tfm-800.ckpt en-de.tfm-900.ckpt en-de.tfm-1000.ckpt\n",
     .options = rows,

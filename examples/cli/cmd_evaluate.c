@@ -24,8 +24,10 @@ static const option_row rows[] = {
     {"ref", "FILE", "reference translations, as many lines; give it several times for several references", OPTION_LIST,
      .required = true, AT(refs)},
     {"metric", "bleu|chrf", "this version has only bleu", OPTION_CHOICE, AT(metric)},
-    {"tokenize", "13a|none|intl|char", "how lines become tokens: 13a as mteval and sacreBLEU; none: the text is tokenised, "
-     "split at spaces; intl: mteval-v14 international; char: characters", OPTION_CHOICE, AT(tokenize)},
+    {"tokenize", "13a|none|intl|char",
+     "how lines become tokens: 13a as mteval and sacreBLEU; none: the text is tokenised, "
+     "split at spaces; intl: mteval-v14 international; char: characters",
+     OPTION_CHOICE, AT(tokenize)},
     {"lowercase", NULL, "ignore the case of letters", OPTION_FLAG, AT(bleu.lowercase)},
     {"compound-split", NULL, "split hyphenated words, as the figures of the paper were made", OPTION_FLAG,
      AT(bleu.compound_split)},
@@ -126,8 +128,10 @@ const command command_evaluate = {
     .name = "evaluate",
     .summary = "scores translations against references",
     .usage = "--hyp FILE --ref FILE [options]",
-    .text = "Prints BLEU (Papineni et al. 2002) with the precision of each n-gram order, and a signature that tells how it was "
-            "computed: figures are comparable only when their signatures are equal. The defaults are those of sacreBLEU.",
+    .text =
+        "Prints BLEU (Papineni et al. 2002) with the precision of each n-gram order, and a signature that tells how it "
+        "was "
+        "computed: figures are comparable only when their signatures are equal. The defaults are those of sacreBLEU.",
     .examples = "  tfm translate --model en-de.tfm < test.en | tfm evaluate --hyp - --ref test.de\n"
                 "  tfm evaluate --hyp test.out --ref test.lc.tok.de --tokenize none --smooth none\n"
                 "  tfm evaluate --hyp test.out --ref a.de --ref b.de --sentence > scores\n",

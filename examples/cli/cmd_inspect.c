@@ -67,7 +67,8 @@ const command command_inspect = {
     .name = "inspect",
     .summary = "shows a model's configuration, parameters and cost",
     .usage = "FILE [options] | --preset NAME [options]",
-    .text = "Prints the configuration, the exact number of parameters of each component, and the floating point operations of "
+    .text = "Prints the configuration, the exact number of parameters of each component, and the floating point "
+            "operations of "
             "training, for a model file, a checkpoint, or a configuration that need not exist yet.",
     .examples = "  tfm inspect en-de.tfm --parameters\n"
                 "  tfm inspect --preset base --vocab-size 37000\n"

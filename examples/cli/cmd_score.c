@@ -89,7 +89,8 @@ static int run(void *place, const string_list *operands)
     if (tfm_model_load(&s.model, args->model, NULL, &s.error) ||
         tfm_decoder_create(&s.decoder, s.model, &args->decoder, &s.error))
         code = console_fail("%s", s.error.message);
-    else if (!tfm_model_tokenizer(s.model)) code = console_fail("%s has no tokenizer, so it cannot read text", args->model);
+    else if (!tfm_model_tokenizer(s.model))
+        code = console_fail("%s has no tokenizer, so it cannot read text", args->model);
     else if (!text_pairs_read(&s.src, &s.tgt, args->src, args->tgt, args->replace_invalid)) code = EXIT_FAILURE;
     if (!code) code = score_all(&s);
     text_lines_clear(&s.src);
@@ -103,7 +104,8 @@ const command command_score = {
     .name = "score",
     .summary = "prints the log-probability of given translations",
     .usage = "--model FILE --src FILE --tgt FILE [options]",
-    .text = "Prints, for each pair of lines, the natural logarithm of the probability that the model gives to the target when it "
+    .text = "Prints, for each pair of lines, the natural logarithm of the probability that the model gives to the "
+            "target when it "
             "reads the source: one number a line, the sum over the target's tokens and the end of the sentence. The "
             "perplexity of all pairs follows on standard error.",
     .examples = "  tfm score --model en-de.tfm --src test.en --tgt test.de\n"

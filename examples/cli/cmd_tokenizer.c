@@ -18,11 +18,15 @@ typedef struct tokenizer_args {
 
 static const option_row learn_rows[] = {
     {.kind = OPTION_HEADING, .help = "Options"},
-    {"input", "FILE", "text, one sentence a line; give it several times for several files, both languages for instance; "
-     "default: standard input", OPTION_LIST, AT(input)},
+    {"input", "FILE",
+     "text, one sentence a line; give it several times for several files, both languages for instance; "
+     "default: standard input",
+     OPTION_LIST, AT(input)},
     {"output", "FILE", "the tokenizer, as JSON", OPTION_TEXT, .letter = 'o', .required = true, AT(output)},
-    {"dialect", "bpe|subword-nmt", "bpe: raw text, and decoding gives back the very line; subword-nmt: text that is already "
-     "split into words", OPTION_CHOICE, AT(dialect)},
+    {"dialect", "bpe|subword-nmt",
+     "bpe: raw text, and decoding gives back the very line; subword-nmt: text that is already "
+     "split into words",
+     OPTION_CHOICE, AT(dialect)},
     {"vocab-size", "N", "bpe: entries of the vocabulary, 256 bytes included; default 8000", OPTION_U32, .low = 1,
      AT(vocab_size)},
     {"merges", "N", "subword-nmt: merge operations; default 10000", OPTION_U32, .low = 1, AT(merges)},
@@ -54,7 +58,8 @@ static int read_inputs(const tokenizer_args *args, text_lines *lines)
 static int check_learn(const tokenizer_args *args)
 {
     const bool reversible = args->dialect == 0;
-    if (reversible && args->merges) return console_usage("--merges is for --dialect subword-nmt; bpe takes --vocab-size");
+    if (reversible && args->merges)
+        return console_usage("--merges is for --dialect subword-nmt; bpe takes --vocab-size");
     if (!reversible && args->vocab_size)
         return console_usage("--vocab-size is for --dialect bpe; subword-nmt takes --merges");
     if (reversible && args->codes) return console_usage("--codes is for --dialect subword-nmt");
@@ -172,7 +177,8 @@ static int parse_piece(const converter *c, tfm_text word, int32_t *id)
     if (*id != TFM_UNK || (word.size == unknown.size && memcmp(word.data, unknown.data, word.size) == 0))
         return EXIT_SUCCESS;
     char message[128];
-    snprintf(message, sizeof message, "'%.*s' is not in the vocabulary", (int)(word.size < 80 ? word.size : 80), word.data);
+    snprintf(message, sizeof message, "'%.*s' is not in the vocabulary", (int)(word.size < 80 ? word.size : 80),
+             word.data);
     return fail_line(c, message);
 }
 
@@ -231,7 +237,8 @@ static int convert_all(converter *c, const tokenizer_args *args, int (*convert)(
     tfm_text line;
     int got, code = EXIT_SUCCESS;
     if (tfm_tokenizer_load(&c->tokenizer, args->file, NULL, &c->error)) return console_fail("%s", c->error.message);
-    if (!text_reader_open(&c->input, "-", args->replace_invalid) || !text_writer_open(&c->output, NULL)) return EXIT_FAILURE;
+    if (!text_reader_open(&c->input, "-", args->replace_invalid) || !text_writer_open(&c->output, NULL))
+        return EXIT_FAILURE;
     while (!code && (got = text_reader_next(&c->input, &line)) != 0) {
         code = got < 0 ? EXIT_FAILURE : convert(c, line);
         if (!code && !text_reader_ready(&c->input) && !text_writer_flush(&c->output)) code = EXIT_FAILURE;
@@ -268,10 +275,12 @@ const command command_tokenizer_learn = {
     .name = "tokenizer learn",
     .summary = "learns a vocabulary of subwords from text",
     .usage = "--output FILE [options] < TEXT",
-    .text = "Learns byte pair encoding from lines of text. 'tfm train' does it by itself; learn it here to use one tokenizer in "
+    .text = "Learns byte pair encoding from lines of text. 'tfm train' does it by itself; learn it here to use one "
+            "tokenizer in "
             "several trainings (--tokenizer-file), or to look at it.",
-    .examples = "  tfm tokenizer learn --input train.en --input train.de --vocab-size 8000 --output bpe.json\n"
-                "  tfm tokenizer learn --dialect subword-nmt --merges 10000 --output bpe.json --codes codes < train.tok\n",
+    .examples =
+        "  tfm tokenizer learn --input train.en --input train.de --vocab-size 8000 --output bpe.json\n"
+        "  tfm tokenizer learn --dialect subword-nmt --merges 10000 --output bpe.json --codes codes < train.tok\n",
     .options = learn_rows,
     .args_size = sizeof(tokenizer_args),
     .run = run_learn,

@@ -10,9 +10,10 @@
 
 static const option_row rows[] = {
     {.kind = OPTION_HEADING, .help = "Data"},
-    {"src", "FILE", "source side, one sentence a line; give it several times to train on several files",
-     OPTION_LIST, .required = true, AT(src)},
-    {"tgt", "FILE", "target side: line i is the translation of line i of --src; as many times as --src, in the same order",
+    {"src", "FILE", "source side, one sentence a line; give it several times to train on several files", OPTION_LIST,
+     .required = true, AT(src)},
+    {"tgt", "FILE",
+     "target side: line i is the translation of line i of --src; as many times as --src, in the same order",
      OPTION_LIST, .required = true, AT(tgt)},
     {"valid-src", "FILE", "source side of sentences held out to watch the training", OPTION_LIST, AT(valid_src)},
     {"valid-tgt", "FILE", "and their translations", OPTION_LIST, AT(valid_tgt)},
@@ -27,17 +28,24 @@ static const option_row rows[] = {
      AT(trainer.checkpoint_steps)},
     {"checkpoint-minutes", "M", "also one every M minutes; default: not by time", OPTION_FLOAT, AT(checkpoint_minutes)},
     {"keep", "K", "how many of the latest checkpoints stay, 0: all", OPTION_U32, AT(trainer.keep)},
-    {"average", "K", "the model is the mean of the last K checkpoints (section 6.1 of the paper: 5); default: the last "
-     "weights", OPTION_U32, .high = MOST_AVERAGED, AT(average)},
-    {"resume", "FILE", "go on from a checkpoint, by default the newest; give the other options as at the start, the limits "
-     "may change", OPTION_MAYBE, AT(resume)},
-    {"restart", NULL, "start anew and delete the checkpoints of an earlier training of that name", OPTION_FLAG, AT(restart)},
-    {"log", "FILE.csv", "one row for each step, epoch, validation and checkpoint; with --resume rows are added", OPTION_TEXT,
-     AT(log)},
+    {"average", "K",
+     "the model is the mean of the last K checkpoints (section 6.1 of the paper: 5); default: the last "
+     "weights",
+     OPTION_U32, .high = MOST_AVERAGED, AT(average)},
+    {"resume", "FILE",
+     "go on from a checkpoint, by default the newest; give the other options as at the start, the limits "
+     "may change",
+     OPTION_MAYBE, AT(resume)},
+    {"restart", NULL, "start anew and delete the checkpoints of an earlier training of that name", OPTION_FLAG,
+     AT(restart)},
+    {"log", "FILE.csv", "one row for each step, epoch, validation and checkpoint; with --resume rows are added",
+     OPTION_TEXT, AT(log)},
 
     {.kind = OPTION_HEADING, .help = "Tokenizer"},
-    {"tokenizer", "bpe|subword-nmt|wordpiece", "learned from both sides: bpe for raw text, subword-nmt for text that is "
-     "already split into words; wordpiece is not available yet", OPTION_CHOICE, AT(tokenizer)},
+    {"tokenizer", "bpe|subword-nmt|wordpiece",
+     "learned from both sides: bpe for raw text, subword-nmt for text that is "
+     "already split into words; wordpiece is not available yet",
+     OPTION_CHOICE, AT(tokenizer)},
     {"vocab-size", "N", "bpe: entries of the vocabulary, 256 bytes included; default 8000", OPTION_U32, .low = 1,
      AT(vocab_size)},
     {"merges", "N", "subword-nmt: merge operations; default 10000", OPTION_U32, .low = 1, AT(merges)},
@@ -48,15 +56,18 @@ static const option_row rows[] = {
     {"codes", "FILE", "use the merges of this subword-nmt file", OPTION_TEXT, AT(codes)},
 
     {.kind = OPTION_HEADING, .help = "Model"},
-    {"preset", "NAME", "tiny (4+4 layers, width 128), small (4+4, 256), base (6+6, 512) or big (6+6, 1024)", OPTION_TEXT,
-     AT(preset)},
-    {"set", "KEY=VALUE", "any field of tfm_model_options: n_encoder_layers, n_decoder_layers, d_model, d_ff, n_heads, d_k, "
-     "d_v, norm_order=post|pre, positions=paper|halves|learned, position_offset, max_positions, sharing=all|target|none, "
-     "start=bos|zero, attention_bias, ffn_bias, softmax_bias, init=fused|separate, layer_norm_eps, seed", OPTION_LIST,
-     AT(sets)},
+    {"preset", "NAME", "tiny (4+4 layers, width 128), small (4+4, 256), base (6+6, 512) or big (6+6, 1024)",
+     OPTION_TEXT, AT(preset)},
+    {"set", "KEY=VALUE",
+     "any field of tfm_model_options: n_encoder_layers, n_decoder_layers, d_model, d_ff, n_heads, d_k, "
+     "d_v, norm_order=post|pre, positions=paper|halves|learned, position_offset, max_positions, "
+     "sharing=all|target|none, "
+     "start=bos|zero, attention_bias, ffn_bias, softmax_bias, init=fused|separate, layer_norm_eps, seed",
+     OPTION_LIST, AT(sets)},
 
     {.kind = OPTION_HEADING, .help = "How long (the first limit reached ends the training)"},
-    {"steps", "N", "updates of the weights; default 100000, or no limit when another one is given", OPTION_U64, AT(steps)},
+    {"steps", "N", "updates of the weights; default 100000, or no limit when another one is given", OPTION_U64,
+     AT(steps)},
     {"epochs", "N", "passes over the data; default: no limit", OPTION_U64, AT(trainer.max_epochs)},
     {"max-time", "TIME", "of this run: seconds, or 90s, 20m, 2h; default: no limit", OPTION_SECONDS,
      AT(trainer.max_seconds)},
@@ -78,7 +89,8 @@ static const option_row rows[] = {
      AT(trainer.label_smoothing)},
     {"uniform-smoothing", NULL, "spread that share over all tokens, the target included", OPTION_FLAG,
      AT(uniform_smoothing)},
-    {"clip", "NORM", "scale larger gradients down to this norm; default: no clipping", OPTION_FLOAT, AT(trainer.clip_norm)},
+    {"clip", "NORM", "scale larger gradients down to this norm; default: no clipping", OPTION_FLOAT,
+     AT(trainer.clip_norm)},
     {"adam-beta1", "B", "decay of the first moment", OPTION_FLOAT, .high = 1, AT(trainer.adam_beta1)},
     {"adam-beta2", "B", "decay of the second moment", OPTION_FLOAT, .high = 1, AT(trainer.adam_beta2)},
     {"adam-eps", "E", "keeps the divisor from zero", OPTION_FLOAT, AT(trainer.adam_eps)},
@@ -113,8 +125,9 @@ static int check_tokenizer(const train_args *args)
     if (args->tokenizer_file && args->codes)
         return console_usage("--tokenizer-file and --codes exclude each other; give one");
     if ((args->tokenizer_file || args->codes) && (args->vocab_size || args->merges || args->min_frequency))
-        return console_usage("--vocab-size, --merges and --min-frequency are for learning a tokenizer, but %s gives one",
-                             args->codes ? args->codes : args->tokenizer_file);
+        return console_usage(
+            "--vocab-size, --merges and --min-frequency are for learning a tokenizer, but %s gives one",
+            args->codes ? args->codes : args->tokenizer_file);
     if (args->tokenizer == TOKENIZER_BPE && args->merges)
         return console_usage("--merges is for --tokenizer subword-nmt; bpe takes --vocab-size");
     if (args->tokenizer == TOKENIZER_SUBWORD_NMT && args->vocab_size)
@@ -157,21 +170,22 @@ const command command_train = {
     .name = "train",
     .summary = "trains a model on parallel text",
     .usage = "--src FILE --tgt FILE --model OUT [options]",
-    .text = "Reads two text files of which line i of one is the translation of line i of the other, learns a tokenizer and a "
-            "Transformer from them, and writes both into one model file for 'tfm translate'.\n"
-            "Ctrl-C stops cleanly: a checkpoint is written, and the same command with --resume goes on as if nothing had "
-            "happened. An existing OUT is replaced only when the training has ended.",
-    .examples =
-        "  A first model within minutes; raw text, progress on the screen:\n"
-        "    tfm train --src train.en --tgt train.de --model en-de.tfm --max-time 20m\n\n"
-        "  With held-out data, the mean of the last 5 checkpoints, and a log to plot:\n"
-        "    tfm train --src train.en.gz --tgt train.de.gz --valid-src dev.en --valid-tgt dev.de \\\n"
-        "        --model en-de.tfm --preset small --epochs 20 --average 5 --log en-de.csv\n\n"
-        "  Go on after an interruption:\n"
-        "    tfm train ... the same options ... --resume\n\n"
-        "  The base model of the paper, updates of 25,000 tokens:\n"
-        "    tfm train --src a.en --src b.en --tgt a.de --tgt b.de --model base.tfm --preset base \\\n"
-        "        --vocab-size 37000 --batch-tokens 5000 --accumulate 5 --checkpoint-minutes 10 --average 5\n",
+    .text =
+        "Reads two text files of which line i of one is the translation of line i of the other, learns a tokenizer and "
+        "a "
+        "Transformer from them, and writes both into one model file for 'tfm translate'.\n"
+        "Ctrl-C stops cleanly: a checkpoint is written, and the same command with --resume goes on as if nothing had "
+        "happened. An existing OUT is replaced only when the training has ended.",
+    .examples = "  A first model within minutes; raw text, progress on the screen:\n"
+                "    tfm train --src train.en --tgt train.de --model en-de.tfm --max-time 20m\n\n"
+                "  With held-out data, the mean of the last 5 checkpoints, and a log to plot:\n"
+                "    tfm train --src train.en.gz --tgt train.de.gz --valid-src dev.en --valid-tgt dev.de \\\n"
+                "        --model en-de.tfm --preset small --epochs 20 --average 5 --log en-de.csv\n\n"
+                "  Go on after an interruption:\n"
+                "    tfm train ... the same options ... --resume\n\n"
+                "  The base model of the paper, updates of 25,000 tokens:\n"
+                "    tfm train --src a.en --src b.en --tgt a.de --tgt b.de --model base.tfm --preset base \\\n"
+                "        --vocab-size 37000 --batch-tokens 5000 --accumulate 5 --checkpoint-minutes 10 --average 5\n",
     .options = rows,
     .args_size = sizeof(train_args),
     .init = init,

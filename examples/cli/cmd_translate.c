@@ -21,11 +21,13 @@ static const option_row rows[] = {
     {.kind = OPTION_HEADING, .help = "Files"},
     {"model", "FILE", "of 'tfm train', or one of its checkpoints", OPTION_TEXT, .required = true, AT(model)},
     {"input", "FILE", "lines to translate, plain or gzip; default: standard input", OPTION_TEXT, AT(input)},
-    {"output", "FILE", "written as FILE.part and renamed when complete; default: standard output", OPTION_TEXT, AT(output)},
+    {"output", "FILE", "written as FILE.part and renamed when complete; default: standard output", OPTION_TEXT,
+     AT(output)},
     {"replace-invalid", NULL, "invalid UTF-8 becomes U+FFFD instead of an error", OPTION_FLAG, AT(replace_invalid)},
 
     {.kind = OPTION_HEADING, .help = "Search (section 6.1 of the paper)"},
-    {"beam", "N", "hypotheses kept for each sentence; 1 is greedy", OPTION_U32, .low = 1, .high = 1024, AT(decoder.beam)},
+    {"beam", "N", "hypotheses kept for each sentence; 1 is greedy", OPTION_U32, .low = 1, .high = 1024,
+     AT(decoder.beam)},
     {"alpha", "A", "length penalty: log-probability / ((5 + length) / 6)^A", OPTION_FLOAT, AT(decoder.alpha)},
     {"max-extra", "N", "longest translation: tokens of the source + N", OPTION_U32, AT(decoder.max_extra)},
     {"max-length", "N", "longest translation in tokens; default: no other limit", OPTION_U32, AT(decoder.max_length)},
@@ -37,11 +39,13 @@ static const option_row rows[] = {
     {"nbest", "N", "the N best of each line, as 'line number from 0 ||| text ||| score'; default: the best, as text",
      OPTION_U32, .low = 1, .high = 1024, AT(n_best)},
     {"scores", NULL, "put the score and a tab before each line", OPTION_FLAG, AT(scores)},
-    {"stats", NULL, "at the end: time to load, sentences and tokens a second, on standard error", OPTION_FLAG, AT(stats)},
+    {"stats", NULL, "at the end: time to load, sentences and tokens a second, on standard error", OPTION_FLAG,
+     AT(stats)},
 
     {.kind = OPTION_HEADING, .help = "Machine"},
     {"dtype", "f32|bf16|int8", "type of the arithmetic; this version has only f32", OPTION_CHOICE, AT(dtype)},
-    {"batch-tokens", "N", "source tokens translated together, times beam", OPTION_U32, .low = 1, AT(decoder.batch_tokens)},
+    {"batch-tokens", "N", "source tokens translated together, times beam", OPTION_U32, .low = 1,
+     AT(decoder.batch_tokens)},
     {"threads", "N", "processors to use; the result does not depend on it; default: all", OPTION_U32,
      AT(decoder.n_threads)},
     {.kind = OPTION_END},
@@ -172,8 +176,10 @@ const command command_translate = {
     .name = "translate",
     .summary = "translates lines with a model",
     .usage = "--model FILE [options] < INPUT > OUTPUT",
-    .text = "Reads sentences, one a line, and writes the translation of each on a line of its own, in the same order. A blank "
-            "line gives an empty one. Lines are answered as they come, so that it may serve another program through a pipe.",
+    .text = "Reads sentences, one a line, and writes the translation of each on a line of its own, in the same order. "
+            "A blank "
+            "line gives an empty one. Lines are answered as they come, so that it may serve another program through a "
+            "pipe.",
     .examples = "  tfm translate --model en-de.tfm < test.en > test.out\n"
                 "  echo 'a man rides a bicycle' | tfm translate --model en-de.tfm --beam 1\n"
                 "  tfm translate --model en-de.tfm --input test.en.gz --nbest 4 --stats > test.nbest\n",

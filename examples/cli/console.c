@@ -12,7 +12,8 @@
 static bool silent;
 static bool status_shown; /* a status stands on the terminal's last line */
 
-/* Control characters (a newline in a file's name) become '?': a message is one line, and a terminal is not steered by it. */
+/* Control characters (a newline in a file's name) become '?': a message is one line, and a terminal is not steered by
+ * it. */
 static void print_line(const char *prefix, const char *format, va_list arguments, const char *end)
 {
     char line[2048];

@@ -13,7 +13,8 @@ int console_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int console_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void console_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Progress; silent after console_silence(). A status is a passing line: shown on a terminal only, until the next message. */
+/* Progress; silent after console_silence(). A status is a passing line: shown on a terminal only, until the next
+ * message. */
 void console_silence(void);
 bool console_silent(void);
 void console_say(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -46,12 +46,23 @@ static void format_default(const option_row *row, const void *args, char *out, s
     case OPTION_TEXT:
         if (*(const char *const *)place) snprintf(out, size, "%s", *(const char *const *)place);
         break;
-    case OPTION_CHOICE: choice_word(row->argument, *(const uint32_t *)place, out, size); break;
-    case OPTION_U32: snprintf(out, size, "%u", *(const uint32_t *)place); break;
-    case OPTION_U64: snprintf(out, size, "%llu", *(const unsigned long long *)place); break;
-    case OPTION_FLOAT: snprintf(out, size, "%g", (double)*(const float *)place); break;
-    case OPTION_SECONDS: snprintf(out, size, "%gs", *(const double *)place); break;
-    default: break;
+    case OPTION_CHOICE:
+        choice_word(row->argument, *(const uint32_t *)place, out, size);
+        break;
+    case OPTION_U32:
+        snprintf(out, size, "%u", *(const uint32_t *)place);
+        break;
+    case OPTION_U64:
+        snprintf(out, size, "%llu", *(const unsigned long long *)place);
+        break;
+    case OPTION_FLOAT:
+        snprintf(out, size, "%g", (double)*(const float *)place);
+        break;
+    case OPTION_SECONDS:
+        snprintf(out, size, "%gs", *(const double *)place);
+        break;
+    default:
+        break;
     }
 }
 

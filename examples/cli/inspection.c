@@ -113,7 +113,8 @@ static void print_costs(const inspection *i)
 {
     const published *run = find_published(&i->options);
     const tfm_model_costs *c = &i->costs;
-    printf("\nCost (counted: 1 multiply-add = 2 FLOP, backward = 2 x forward; sentences of %u tokens)\n", i->args->length);
+    printf("\nCost (counted: 1 multiply-add = 2 FLOP, backward = 2 x forward; sentences of %u tokens)\n",
+           i->args->length);
     print_macs("multiply-adds, source token", c->source_macs, i->linear.source_macs);
     print_macs("multiply-adds, target token", c->target_macs, i->linear.target_macs);
     printf("  %-28s %15.4g FLOP\n", "training, per token pair", c->training_flops);
@@ -175,7 +176,8 @@ static void json_string(const char *text)
 static void json_configuration(const inspection *i)
 {
     const tfm_model_options *o = &i->options;
-    printf("\"n_encoder_layers\":%u,\"n_decoder_layers\":%u,\"d_model\":%u,\"d_ff\":%u,\"n_heads\":%u,\"d_k\":%u,\"d_v\":%u,",
+    printf("\"n_encoder_layers\":%u,\"n_decoder_layers\":%u,\"d_model\":%u,\"d_ff\":%u,\"n_heads\":%u,\"d_k\":%u,\"d_"
+           "v\":%u,",
            o->n_encoder_layers, o->n_decoder_layers, o->d_model, o->d_ff, o->n_heads, width_of(o->d_k, o),
            width_of(o->d_v, o));
     printf("\"vocab_size\":%u,\"source_vocab_size\":%u,\"sharing\":\"%s\",\"start\":\"%s\",\"norm_order\":\"%s\",",

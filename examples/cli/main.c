@@ -13,9 +13,15 @@
 #include <unistd.h>
 
 static const command *const commands[] = {
-    &command_train,           &command_translate,        &command_score,
-    &command_evaluate,        &command_tokenizer_learn,  &command_tokenizer_encode,
-    &command_tokenizer_decode, &command_average,         &command_inspect,
+    &command_train,
+    &command_translate,
+    &command_score,
+    &command_evaluate,
+    &command_tokenizer_learn,
+    &command_tokenizer_encode,
+    &command_tokenizer_decode,
+    &command_average,
+    &command_inspect,
 };
 
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
@@ -101,8 +107,8 @@ static int dispatch(int argc, char **argv)
 }
 
 /*
- * A descriptor that the caller closed would be given to the next file opened. Closed input reads as empty; closed output is
- * opened for reading, so that writing to it fails as it should.
+ * A descriptor that the caller closed would be given to the next file opened. Closed input reads as empty; closed
+ * output is opened for reading, so that writing to it fails as it should.
  */
 static void hold_standard_files(void)
 {

@@ -14,14 +14,16 @@ static int set_one(tfm_model_options *o, const char *pair)
     if (!pair[length] || length >= sizeof key) return console_usage("--set %s: KEY=VALUE is needed", pair);
     memcpy(key, pair, length);
     key[length] = 0;
-    if (tfm_model_options_set(o, key, pair + length + 1, &error)) return console_usage("--set %s: %s", pair, error.message);
+    if (tfm_model_options_set(o, key, pair + length + 1, &error))
+        return console_usage("--set %s: %s", pair, error.message);
     return EXIT_SUCCESS;
 }
 
 int model_options_set(tfm_model_options *o, const char *preset, const string_list *sets)
 {
     tfm_error error;
-    if (preset && tfm_model_options_preset(o, preset, &error)) return console_usage("--preset %s: %s", preset, error.message);
+    if (preset && tfm_model_options_preset(o, preset, &error))
+        return console_usage("--preset %s: %s", preset, error.message);
     for (size_t i = 0; i < sets->size; i++) {
         const int code = set_one(o, sets->items[i]);
         if (code) return code;
@@ -33,7 +35,8 @@ const char *model_options_describe(const tfm_model_options *o, char out[160])
 {
     const uint32_t heads = o->n_heads ? o->n_heads : 1;
     snprintf(out, 160, "%u+%u layers, width %u, feed-forward %u, %u head%s of %u", o->n_encoder_layers,
-             o->n_decoder_layers, o->d_model, o->d_ff, heads, heads == 1 ? "" : "s", o->d_k ? o->d_k : o->d_model / heads);
+             o->n_decoder_layers, o->d_model, o->d_ff, heads, heads == 1 ? "" : "s",
+             o->d_k ? o->d_k : o->d_model / heads);
     return out;
 }
 

@@ -144,17 +144,28 @@ static int set_option(const option_row *row, void *args, const char *value)
 {
     void *place = (char *)args + row->offset;
     switch (row->kind) {
-    case OPTION_FLAG: *(uint32_t *)place = 1; return EXIT_SUCCESS;
+    case OPTION_FLAG:
+        *(uint32_t *)place = 1;
+        return EXIT_SUCCESS;
     case OPTION_TEXT:
-    case OPTION_MAYBE: *(const char **)place = value; return EXIT_SUCCESS;
-    case OPTION_LIST: string_list_add(place, value); return EXIT_SUCCESS;
-    case OPTION_CHOICE: return set_choice(row, place, value);
+    case OPTION_MAYBE:
+        *(const char **)place = value;
+        return EXIT_SUCCESS;
+    case OPTION_LIST:
+        string_list_add(place, value);
+        return EXIT_SUCCESS;
+    case OPTION_CHOICE:
+        return set_choice(row, place, value);
     case OPTION_U32:
-    case OPTION_U64: return set_integer(row, place, value);
-    case OPTION_FLOAT: return set_float(row, place, value);
-    case OPTION_SECONDS: return set_seconds(row, place, value);
+    case OPTION_U64:
+        return set_integer(row, place, value);
+    case OPTION_FLOAT:
+        return set_float(row, place, value);
+    case OPTION_SECONDS:
+        return set_seconds(row, place, value);
     case OPTION_HEADING:
-    case OPTION_END: break;
+    case OPTION_END:
+        break;
     }
     return EXIT_SUCCESS;
 }
@@ -194,8 +205,7 @@ static int parse_option(parser *p, const char *argument)
 {
     if (argument[1] != '-') {
         const option_row *row = find_row(p->command, NULL, 0, argument[1]);
-        if (!row)
-            return console_usage("unknown option '%s'; 'tfm %s --help' lists all", argument, p->command->name);
+        if (!row) return console_usage("unknown option '%s'; 'tfm %s --help' lists all", argument, p->command->name);
         return take_option(p, row, argument[2] ? argument + 2 : NULL);
     }
     const char *name = argument + 2, *equals = strchr(name, '=');

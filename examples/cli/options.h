@@ -26,7 +26,7 @@ typedef enum option_kind {
     OPTION_U32,
     OPTION_U64,
     OPTION_FLOAT,
-    OPTION_SECONDS  /* double; "90", "90s", "20m", "2h", "1d"              */
+    OPTION_SECONDS /* double; "90", "90s", "20m", "2h", "1d"              */
 } option_kind;
 
 typedef struct option_row {

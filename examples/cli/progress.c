@@ -8,8 +8,9 @@
 #include <sys/stat.h>
 
 static const double LINE_SECONDS = 5, BAR_SECONDS = 0.1;
-static const char CSV_HEADER[] = "event,step,epoch,seconds,loss,nll,learning_rate,gradient_norm,source_tokens,target_tokens,"
-                                 "tokens_per_s,valid_nll,valid_perplexity,valid_bleu\n";
+static const char CSV_HEADER[] =
+    "event,step,epoch,seconds,loss,nll,learning_rate,gradient_norm,source_tokens,target_tokens,"
+    "tokens_per_s,valid_nll,valid_perplexity,valid_bleu\n";
 
 bool progress_open(progress *p, const char *log_path, bool append)
 {
@@ -54,6 +55,8 @@ static void write_csv(progress *p, const tfm_progress *e)
 static void add_step(progress *p, const tfm_progress *e)
 {
     const double keep = 0.95, tokens = (double)e->target_tokens;
+    p->last = *e;
+    p->last.path = p->last.message = NULL;
     p->tokens = keep * p->tokens + tokens;
     p->loss = keep * p->loss + tokens * e->loss;
     p->nll = keep * p->nll + tokens * e->nll;
@@ -68,9 +71,9 @@ static void format_step(const progress *p, const tfm_progress *e, char *out, siz
                  100.0 * (double)e->step / (double)e->steps_total);
     if (e->seconds_left >= 0) snprintf(left, sizeof left, ", %s left", format_seconds(time_left, e->seconds_left));
     const double tokens = p->tokens > 0 ? p->tokens : 1;
-    snprintf(out, size, "step %llu%s  loss %.3f  ppl %.4g  %.0f tok/s  rate %.2e  %s%s", (unsigned long long)e->step, total,
-             p->loss / tokens, exp(p->nll / tokens), e->tokens_per_s, e->learning_rate, format_seconds(time, e->seconds),
-             left);
+    snprintf(out, size, "step %llu%s  loss %.3f  ppl %.4g  %.0f tok/s  rate %.2e  %s%s", (unsigned long long)e->step,
+             total, p->loss / tokens, exp(p->nll / tokens), e->tokens_per_s, e->learning_rate,
+             format_seconds(time, e->seconds), left);
 }
 
 /* A share of 0..1 as "[=====>    ] " of that many columns; empty when there is no room. */
@@ -97,14 +100,14 @@ static void show_bar(const tfm_progress *e, const char *text)
     console_status("%s%.*s", bar, (int)columns, text);
 }
 
-static void show_step(progress *p, const tfm_progress *e, bool always)
+static void show_step(progress *p, bool at_end)
 {
     char text[256];
     const double now = clock_seconds();
-    if (!always && p->shown_at >= 0 && now - p->shown_at < (console_is_terminal() ? BAR_SECONDS : LINE_SECONDS)) return;
+    if (!at_end && p->shown_at >= 0 && now - p->shown_at < (console_is_terminal() ? BAR_SECONDS : LINE_SECONDS)) return;
     p->shown_at = now;
-    format_step(p, e, text, sizeof text);
-    if (console_is_terminal() && !always) show_bar(e, text);
+    format_step(p, &p->last, text, sizeof text);
+    if (console_is_terminal() && !at_end) show_bar(&p->last, text);
     else console_say("%s", text);
 }
 
@@ -123,14 +126,19 @@ void progress_event(progress *p, const tfm_progress *e)
     switch (e->event) {
     case TFM_EVENT_STEP:
         add_step(p, e);
-        show_step(p, e, false);
+        show_step(p, false);
         break;
-    case TFM_EVENT_VALID: show_valid(e); break;
-    case TFM_EVENT_CHECKPOINT: snprintf(p->checkpoint, sizeof p->checkpoint, "%s", e->path ? e->path : ""); break;
+    case TFM_EVENT_VALID:
+        show_valid(e);
+        break;
+    case TFM_EVENT_CHECKPOINT:
+        snprintf(p->checkpoint, sizeof p->checkpoint, "%s", e->path ? e->path : "");
+        break;
     case TFM_EVENT_DONE:
-        if (p->tokens > 0) show_step(p, e, true);
+        if (p->tokens > 0) show_step(p, true);
         snprintf(p->reason, sizeof p->reason, "%s", e->message ? e->message : "");
         break;
-    default: break;
+    default:
+        break;
     }
 }

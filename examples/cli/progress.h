@@ -10,11 +10,12 @@
 typedef struct progress {
     FILE *log; /* NULL: none */
     const char *log_path;
-    double shown_at;                      /* seconds */
-    double tokens, loss, nll;             /* decaying sums over the latest steps: tokens, and loss and nll times tokens */
-    uint64_t step;                        /* of the last event */
-    char reason[128];                     /* why the training ended */
-    char checkpoint[4096];                /* path of the last one written by this run */
+    double shown_at;          /* seconds */
+    double tokens, loss, nll; /* decaying sums over the latest steps: tokens, and loss and nll times tokens */
+    tfm_progress last;        /* the last step */
+    uint64_t step;            /* of the last event */
+    char reason[128];         /* why the training ended */
+    char checkpoint[4096];    /* path of the last one written by this run */
 } progress;
 
 /* log_path NULL: no CSV. append: go on with an existing one. */

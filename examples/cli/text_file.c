@@ -219,8 +219,8 @@ bool text_pairs_read(text_lines *a, text_lines *b, const char *a_path, const cha
 bool text_counts_match(const char *a_path, size_t a, const char *b_path, size_t b)
 {
     if (a == b) return true;
-    console_fail("%s has %zu lines and %s has %zu; line i of one must belong to line i of the other", reader_name(a_path), a,
-                 reader_name(b_path), b);
+    console_fail("%s has %zu lines and %s has %zu; line i of one must belong to line i of the other",
+                 reader_name(a_path), a, reader_name(b_path), b);
     return false;
 }
 

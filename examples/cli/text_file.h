@@ -9,8 +9,8 @@
 #include <zlib.h>
 
 /*
- * Only '\n' ends a line; one '\r' before it is dropped; the last line may lack its '\n'. Lines are valid UTF-8: others are an
- * error that names file and line, or are repaired. Functions report failures themselves.
+ * Only '\n' ends a line; one '\r' before it is dropped; the last line may lack its '\n'. Lines are valid UTF-8: others
+ * are an error that names file and line, or are repaired. Functions report failures themselves.
  */
 typedef struct text_reader {
     const char *name; /* for messages */
@@ -50,7 +50,8 @@ bool text_pairs_read(text_lines *a, text_lines *b, const char *a_path, const cha
 
 bool text_counts_match(const char *a_path, size_t a, const char *b_path, size_t b);
 
-/* Output. A file is written as FILE.part and gets its name at the end, so that a failure leaves an old one as it was. */
+/* Output. A file is written as FILE.part and gets its name at the end, so that a failure leaves an old one as it was.
+ */
 typedef struct text_writer {
     FILE *file;
     const char *path; /* NULL: standard output */

@@ -34,13 +34,14 @@ static void request_stop(int signal_number)
     stop_requested = 1;
 }
 
-/* A second signal has its usual effect. */
+/* A second signal has its usual effect; one that the caller lets programs ignore stays ignored. */
 static void catch_signals(void)
 {
-    struct sigaction action = {.sa_handler = request_stop, .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction old, action = {.sa_handler = request_stop, .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
     sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN) sigaction(signals[i], &action, NULL);
 }
 
 static int32_t on_progress(void *user, const tfm_progress *event)
@@ -79,11 +80,13 @@ static int find_checkpoints(training *t)
     checkpoints_find(&list, prefix);
     if (resume && *resume) t->resume = memory_copy(resume, strlen(resume));
     else if (resume && list.size > 0) t->resume = checkpoint_path(prefix, list.steps[list.size - 1]);
-    else if (resume) code = console_fail("no checkpoint %s-STEP.ckpt to go on from; leave out --resume to start", prefix);
+    else if (resume)
+        code = console_fail("no checkpoint %s-STEP.ckpt to go on from; leave out --resume to start", prefix);
     else if (list.size > 0 && !t->args->restart)
-        code = console_fail("%s-%llu.ckpt is of an earlier training; go on with --resume, or start anew with --restart, "
-                            "which deletes %s-*.ckpt",
-                            prefix, (unsigned long long)list.steps[list.size - 1], prefix);
+        code =
+            console_fail("%s-%llu.ckpt is of an earlier training; go on with --resume, or start anew with --restart, "
+                         "which deletes %s-*.ckpt",
+                         prefix, (unsigned long long)list.steps[list.size - 1], prefix);
     checkpoints_free(&list);
     return code;
 }
@@ -187,7 +190,8 @@ static int start(training *t)
         return fail_library(t);
     }
     console_status("encoding %zu pairs", t->src.size);
-    if (tfm_trainer_set_data(t->trainer, t->src.lines, t->tgt.lines, t->src.size, &t->report, sizeof t->report, &t->error))
+    if (tfm_trainer_set_data(t->trainer, t->src.lines, t->tgt.lines, t->src.size, &t->report, sizeof t->report,
+                             &t->error))
         return fail_library(t);
     if (t->valid_src.size > 0 &&
         tfm_trainer_set_valid(t->trainer, t->valid_src.lines, t->valid_tgt.lines, t->valid_src.size, &t->error))
@@ -231,8 +235,9 @@ static void announce_run(const training *t, uint32_t d_model)
     console_say("training    batches of up to %u tokens a side x %u, %ld threads; the rate peaks at %.3g in step %u",
                 o->batch_tokens, o->accumulate, o->n_threads ? (long)o->n_threads : cores, peak, o->warmup);
     if (o->max_steps > 0 && o->max_steps <= o->warmup)
-        console_say("            note: the rate still rises when the last step, %llu, comes; --warmup %llu suits better",
-                    (unsigned long long)o->max_steps, (unsigned long long)(o->max_steps + 9) / 10);
+        console_say(
+            "            note: the rate still rises when the last step, %llu, comes; --warmup %llu suits better",
+            (unsigned long long)o->max_steps, (unsigned long long)(o->max_steps + 9) / 10);
     if (t->resume) console_say("            goes on from %s", t->resume);
     console_say("            Ctrl-C stops it with a checkpoint, %s-STEP.ckpt", o->checkpoint_path);
 }
@@ -291,10 +296,10 @@ static int train(training *t)
     catch_signals();
     const tfm_status status = tfm_trainer_run(t->trainer, &t->error);
     if (status == TFM_E_CANCELLED)
-        return console_fail("stopped by a signal at step %llu; %s keeps everything: give the same command with --resume "
-                            "to go on",
-                            (unsigned long long)t->progress.step,
-                            *t->progress.checkpoint ? t->progress.checkpoint : "no checkpoint");
+        return console_fail(
+            "stopped by a signal at step %llu; %s keeps everything: give the same command with --resume "
+            "to go on",
+            (unsigned long long)t->progress.step, *t->progress.checkpoint ? t->progress.checkpoint : "no checkpoint");
     if (status) return fail_library(t);
     console_say("ended       %s", t->progress.reason);
     return save_model(t);
