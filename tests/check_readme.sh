@@ -22,5 +22,8 @@ for link in $(grep -Eo '\]\([^)#]+\)' "$source/README.md" | tr -d '])('); do
     esac
 done
 for command in examples/quickstart.sh tests/run.sh; do
-    grep -q "^    $command" "$source/README.md" && [ -x "$source/$command" ] || { echo "$command is not as in README.md"; exit 1; }
+    if ! grep -q "^    $command" "$source/README.md" || [ ! -x "$source/$command" ]; then
+        echo "$command is not as in README.md"
+        exit 1
+    fi
 done

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds with warnings as errors and runs every test, plain and under AddressSanitizer and UBSan.
 # Usage: tests/run.sh [--quick]     --quick: the plain unit tests only
+# TFM_TEST_DATA names the folder of test data when it is not at its usual place.
 # Ends with "N passed, N failed"; exit code 1 when one failed, or when one was skipped and CI=true.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -44,14 +45,15 @@ run() # NAME "SETUP OPTIONS" TEST_OPTIONS...
     shift 2
     echo "== $dir"
     # shellcheck disable=SC2086 # a list
-    if ! meson setup $([ -d "$dir" ] && echo --reconfigure) "$dir" -Dwerror=true -Dtests=enabled $setup > "$dir.log" 2>&1 ||
+    if ! meson setup $([ -d "$dir" ] && echo --reconfigure) "$dir" -Dwerror=true -Dtests=enabled \
+        ${TFM_TEST_DATA:+"-Dtest_data=$TFM_TEST_DATA"} $setup > "$dir.log" 2>&1 ||
         { [ -z "$quick" ] && ! ninja -C "$dir" > "$dir.log" 2>&1; }; then
         tail -n 40 "$dir.log"
         failed=$((failed + 1))
         return
     fi
     rm -f "$log"
-    meson test -C "$dir" --print-errorlogs "$@" || true
+    meson test -C "$dir" --print-errorlogs "$@" | grep -vE '^(\[[0-9]+/|ninja: |Full log|(Expected Fail|Unexpected Pass|Timeout): +0|$)' || true
     if [ -s "$log" ]; then count "$log"; else failed=$((failed + 1)); fi
 }
 
