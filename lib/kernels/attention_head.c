@@ -71,8 +71,8 @@ static void copy_transposed(float *to, const float *from, size_t stride, size_t 
 /* Keys that query i sees: [*begin, *end). */
 static void visible(const tfm_head *h, size_t i, size_t *begin, size_t *end)
 {
-    const int64_t at = (int64_t)i + (int64_t)h->n - (int64_t)h->m;
-    int64_t lo = 0, hi = (int64_t)h->n;
+    const int64_t at = (int64_t)i + (int64_t)h->n - (int64_t)h->m + h->shift;
+    int64_t lo = 0, hi = (int64_t)(h->n - h->hidden);
 
     if (h->causal && at + 1 < hi) hi = at + 1;
     if (h->window && at - (int64_t)h->window > lo) lo = at - (int64_t)h->window;

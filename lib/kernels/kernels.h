@@ -35,8 +35,10 @@ typedef struct tfm_head {
     size_t m, n, d_k, d_v;     /* queries, keys */
     const uint32_t *key_rows;  /* NULL: key j is row j; else row key_rows[j] of k and v (a cache) */
     float scale;               /* 1 / sqrt(d_k) */
-    bool causal;               /* query i sees keys j <= i + n - m */
-    size_t window;             /* 0: none; else |i + n - m - j| <= window */
+    int64_t shift;             /* query i stands at key i + n - m + shift */
+    size_t hidden;             /* this many keys at the end are never seen */
+    bool causal;               /* a query sees keys up to where it stands */
+    size_t window;             /* 0: none; else keys at most this far from where it stands */
     const float *mask;         /* NULL, or [m][n] added to the scaled scores */
     tfm_dropout dropout;       /* of the weights: element (first + i * n + j) */
     uint64_t first;            /* multiple of 8 */

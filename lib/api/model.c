@@ -1,0 +1,336 @@
+/* tfm_model: creation, files, averaging, parameters. */
+#include "api/model_handle.h"
+#include "text/tokenizer.h"
+
+void tfm_model_options_init(tfm_model_options *options, size_t struct_size)
+{
+    tfm_config_init(options, struct_size);
+}
+
+/* Reads, changes and writes back what the caller knows of the options. */
+static tfm_status change(tfm_model_options *options, const char *name, const char *value, tfm_error *error)
+{
+    tfm_model_options o;
+    tfm_status status;
+
+    if (!options || !name) return tfm_fail(error, TFM_E_INVALID, "options or name is NULL");
+    tfm_config_init(&o, sizeof o);
+    const uint32_t size = options->struct_size;
+    status = tfm_options_read(&o, sizeof o, TFM_MODEL_OPTIONS_SIZE_0_1, options, error);
+    if (status == TFM_OK) status = value ? tfm_config_set(&o, name, value, error) : tfm_config_preset(&o, name, error);
+    if (status != TFM_OK) return status;
+    memcpy(options, &o, size < sizeof o ? size : sizeof o);
+    options->struct_size = size;
+    return TFM_OK;
+}
+
+tfm_status tfm_model_options_preset(tfm_model_options *options, const char *name, tfm_error *error)
+{
+    return change(options, name, NULL, error);
+}
+
+tfm_status tfm_model_options_set(tfm_model_options *options, const char *name, const char *value, tfm_error *error)
+{
+    if (!value) return tfm_fail(error, TFM_E_INVALID, "value is NULL");
+    return change(options, name, value, error);
+}
+
+/* The caller's options over the defaults. */
+static tfm_status read_options(tfm_model_options *o, const tfm_model_options *options, tfm_error *error)
+{
+    tfm_config_init(o, sizeof *o);
+    return tfm_options_read(o, sizeof *o, TFM_MODEL_OPTIONS_SIZE_0_1, options, error);
+}
+
+tfm_status tfm_model_options_costs(tfm_model_costs *costs, size_t struct_size, const tfm_model_options *options,
+                                   uint32_t n, uint32_t m, tfm_error *error)
+{
+    tfm_model_options o;
+    tfm_model_costs c;
+    tfm_status status;
+
+    if (!costs) return tfm_fail(error, TFM_E_INVALID, "costs is NULL");
+    status = read_options(&o, options, error);
+    if (status == TFM_OK) status = tfm_config_check(&o, error);
+    if (status != TFM_OK) return status;
+    tfm_config_costs(&c, &o, n, m);
+    tfm_result_write(costs, struct_size, &c, sizeof c);
+    return TFM_OK;
+}
+
+static tfm_model *new_model(const tfm_allocator *a, tfm_error *error)
+{
+    tfm_model *m = tfm_alloc(a, 1, sizeof *m);
+
+    if (m) m->allocator = *a;
+    else tfm_fail(error, TFM_E_NOMEM, "model: %zu bytes", sizeof *m);
+    return m;
+}
+
+/* With m->data in place: layers, positions. */
+static tfm_status finish(tfm_model *m, tfm_error *error)
+{
+    const tfm_model_options *o = &m->weights.options;
+
+    tfm_weights_bind(&m->weights, m->data, NULL);
+    m->transformer.weights = &m->weights;
+    if (o->positions == TFM_POSITIONS_LEARNED) {
+        m->transformer.position_rows = o->max_positions - o->position_offset;
+        return TFM_OK;
+    }
+    m->position = tfm_alloc(&m->allocator, (size_t)TFM_POSITION_ROWS * o->d_model, sizeof(float));
+    if (!m->position) return tfm_fail(error, TFM_E_NOMEM, "positions: %d rows of %u", TFM_POSITION_ROWS, o->d_model);
+    tfm_position_fill(m->position, TFM_POSITION_ROWS, o->d_model, o->positions, o->position_offset);
+    m->transformer.position = m->position;
+    m->transformer.position_rows = TFM_POSITION_ROWS;
+    return TFM_OK;
+}
+
+static tfm_status check_tokenizer(const tfm_model_options *o, const tfm_tokenizer *tokenizer, tfm_error *error)
+{
+    const uint32_t size = tokenizer ? tfm_tokenizer_vocab_size(tokenizer) : 0;
+
+    if (size > o->vocab_size || size > o->source_vocab_size)
+        return tfm_fail(error, TFM_E_INVALID, "the tokenizer has %u tokens, more than vocab_size %u", size,
+                        size > o->vocab_size ? o->vocab_size : o->source_vocab_size);
+    return TFM_OK;
+}
+
+/* A model with a block of its own, its contents still to be written. vocab_size 0: the tokenizer's. */
+static tfm_status begin(tfm_model **out, const tfm_model_options *options, const tfm_tokenizer *tokenizer,
+                        const tfm_allocator *a, tfm_error *error)
+{
+    tfm_model_options o = *options;
+    tfm_model *m = new_model(a, error);
+    tfm_status status;
+
+    if (!m) return TFM_E_NOMEM;
+    *out = m;
+    if (!o.vocab_size && tokenizer) o.vocab_size = tfm_tokenizer_vocab_size(tokenizer);
+    status = tfm_weights_create(&m->weights, &o, a, error);
+    if (status == TFM_OK) status = check_tokenizer(&m->weights.options, tokenizer, error);
+    if (status == TFM_OK && tokenizer) status = tfm_tokenizer_copy(&m->tokenizer, tokenizer, a, error);
+    if (status != TFM_OK) return status;
+    m->data = m->block = tfm_alloc(a, m->weights.size, sizeof(float));
+    if (!m->block) return tfm_fail(error, TFM_E_NOMEM, "weights: %zu floats", m->weights.size);
+    return finish(m, error);
+}
+
+/* Hands the model over, or frees what there is of it. */
+static tfm_status hand_over(tfm_model **out, tfm_model *m, tfm_status status)
+{
+    if (status != TFM_OK) {
+        tfm_model_free(m);
+        m = NULL;
+    }
+    *out = m;
+    return status;
+}
+
+tfm_status tfm_model_create(tfm_model **out, const tfm_model_options *options, const tfm_tokenizer *tokenizer,
+                            tfm_error *error)
+{
+    tfm_model_options o;
+    tfm_model *m = NULL;
+    tfm_status status;
+
+    if (!out) return tfm_fail(error, TFM_E_INVALID, "out is NULL");
+    *out = NULL;
+    status = read_options(&o, options, error);
+    if (status != TFM_OK) return status;
+    const tfm_allocator a = tfm_allocator_or_default(o.allocator);
+    status = begin(&m, &o, tokenizer, &a, error);
+    if (status == TFM_OK) tfm_weights_init(&m->weights, m->block);
+    return hand_over(out, m, status);
+}
+
+static const tfm_parameter_plan *find_plan(const tfm_weights *w, const char *name)
+{
+    for (size_t i = 0; i < w->n_parameters; i++)
+        if (!strcmp(w->parameters[i].name, name)) return &w->parameters[i];
+    return NULL;
+}
+
+static tfm_status copy_parameter(tfm_model *m, const tfm_parameter *given, tfm_error *error)
+{
+    const tfm_parameter_plan *p = given->name ? find_plan(&m->weights, given->name) : NULL;
+
+    if (!p)
+        return tfm_fail(error, TFM_E_INVALID, "parameter '%.60s' is not one of this configuration",
+                        given->name ? given->name : "(NULL)");
+    if (!given->data) return tfm_fail(error, TFM_E_INVALID, "parameter %s: data is NULL", p->name);
+    if (given->rank != p->rank || given->shape[0] != p->shape[0] || (p->rank == 2 && given->shape[1] != p->shape[1]))
+        return tfm_fail(error, TFM_E_INVALID, "parameter %s has the shape [%u, %u] of rank %u, not [%u, %u] of rank %u",
+                        p->name, given->shape[0], given->rank > 1 ? given->shape[1] : 1, given->rank, p->shape[0],
+                        p->shape[1], p->rank);
+    memcpy(m->block + p->offset, given->data, p->size * sizeof(float));
+    return TFM_OK;
+}
+
+static tfm_status copy_parameters(tfm_model *m, const tfm_parameter *parameters, size_t n, tfm_error *error)
+{
+    if (n != m->weights.n_parameters)
+        return tfm_fail(error, TFM_E_INVALID, "%zu parameters were given, the configuration has %zu", n,
+                        m->weights.n_parameters);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < i; j++)
+            if (parameters[i].name && !strcmp(parameters[i].name, parameters[j].name))
+                return tfm_fail(error, TFM_E_INVALID, "parameter %.60s was given twice", parameters[i].name);
+        const tfm_status status = copy_parameter(m, &parameters[i], error);
+        if (status != TFM_OK) return status;
+    }
+    return TFM_OK;
+}
+
+tfm_status tfm_model_create_from(tfm_model **out, const tfm_model_options *options, const tfm_tokenizer *tokenizer,
+                                 const tfm_parameter *parameters, size_t n_parameters, tfm_error *error)
+{
+    tfm_model_options o;
+    tfm_model *m = NULL;
+    tfm_status status;
+
+    if (!out) return tfm_fail(error, TFM_E_INVALID, "out is NULL");
+    *out = NULL;
+    if (!parameters) return tfm_fail(error, TFM_E_INVALID, "parameters is NULL");
+    status = read_options(&o, options, error);
+    if (status != TFM_OK) return status;
+    const tfm_allocator a = tfm_allocator_or_default(o.allocator);
+    status = begin(&m, &o, tokenizer, &a, error);
+    if (status == TFM_OK) status = copy_parameters(m, parameters, n_parameters, error);
+    return hand_over(out, m, status);
+}
+
+tfm_status tfm_model_copy_of(tfm_model **out, const tfm_model_options *options, const float *data,
+                             const tfm_tokenizer *tokenizer, const tfm_allocator *allocator, tfm_error *error)
+{
+    tfm_model *m = NULL;
+    const tfm_status status = begin(&m, options, tokenizer, allocator, error);
+
+    if (status == TFM_OK) memcpy(m->block, data, m->weights.size * sizeof(float));
+    return hand_over(out, m, status);
+}
+
+tfm_status tfm_model_load(tfm_model **out, const char *path, const tfm_allocator *allocator, tfm_error *error)
+{
+    const tfm_allocator a = tfm_allocator_or_default(allocator);
+    tfm_status status;
+    tfm_model *m;
+
+    if (!out) return tfm_fail(error, TFM_E_INVALID, "out is NULL");
+    *out = NULL;
+    if (!path) return tfm_fail(error, TFM_E_INVALID, "path is NULL");
+    m = new_model(&a, error);
+    if (!m) return TFM_E_NOMEM;
+    status = tfm_model_file_open(&m->file, path, &a, error);
+    if (status == TFM_OK) status = tfm_weights_create(&m->weights, &m->file.weights.options, &a, error);
+    if (status == TFM_OK && m->file.tokenizer.size)
+        status = tfm_tokenizer_from_json(&m->tokenizer, m->file.tokenizer, &a, error);
+    if (status == TFM_OK) status = check_tokenizer(&m->weights.options, m->tokenizer, error);
+    m->data = m->file.data;
+    if (status == TFM_OK) status = finish(m, error);
+    return hand_over(out, m, status);
+}
+
+tfm_status tfm_model_save(const tfm_model *model, const char *path, tfm_error *error)
+{
+    tfm_status status = TFM_OK;
+
+    if (!model || !path) return tfm_fail(error, TFM_E_INVALID, "%s is NULL", model ? "path" : "model");
+    tfm_buffer json = {.allocator = model->allocator};
+    if (model->tokenizer) status = tfm_tokenizer_to_json(model->tokenizer, &json, error);
+    if (status == TFM_OK)
+        status = tfm_model_file_save(path, &(tfm_model_parts){.weights = &model->weights, .data = model->data,
+                                                              .tokenizer = {json.data, json.size}},
+                                     &model->allocator, error);
+    tfm_buffer_free(&json);
+    return status;
+}
+
+/* What must agree for two sets of weights to have a mean: everything but the seed of their beginnings. */
+static bool same_form(const tfm_model *a, const tfm_model *b)
+{
+    tfm_model_options oa = a->weights.options, ob = b->weights.options;
+
+    oa.seed = ob.seed = 0;
+    return !memcmp(&oa, &ob, sizeof oa);
+}
+
+tfm_status tfm_model_average(tfm_model **out, const tfm_model *const *models, size_t n_models, tfm_error *error)
+{
+    tfm_status status;
+    tfm_model *m;
+
+    if (!out) return tfm_fail(error, TFM_E_INVALID, "out is NULL");
+    *out = NULL;
+    if (!models || !n_models) return tfm_fail(error, TFM_E_INVALID, "no models were given");
+    for (size_t i = 0; i < n_models; i++) {
+        if (!models[i]) return tfm_fail(error, TFM_E_INVALID, "model %zu is NULL", i);
+        if (!same_form(models[0], models[i]))
+            return tfm_fail(error, TFM_E_INVALID, "model %zu has another configuration than model 0", i);
+    }
+    const tfm_model *first = models[0];
+    status = tfm_model_copy_of(&m, &first->weights.options, first->data, first->tokenizer, &first->allocator, error);
+    if (status != TFM_OK) return status;
+    for (size_t j = 0; j < m->weights.size; j++) {
+        double sum = 0.0;
+        for (size_t i = 0; i < n_models; i++) sum += (double)models[i]->data[j];
+        m->block[j] = (float)(sum / (double)n_models);
+    }
+    *out = m;
+    return TFM_OK;
+}
+
+void tfm_model_free(tfm_model *m)
+{
+    if (!m) return;
+    const tfm_allocator a = m->allocator;
+
+    if (m->position)
+        tfm_free(&a, m->position, (size_t)TFM_POSITION_ROWS * m->weights.options.d_model, sizeof(float));
+    tfm_tokenizer_free(m->tokenizer);
+    tfm_free(&a, m->block, m->weights.size, sizeof(float));
+    tfm_weights_destroy(&m->weights);
+    tfm_model_file_close(&m->file);
+    tfm_free(&a, m, 1, sizeof *m);
+}
+
+void tfm_model_get_options(const tfm_model *model, tfm_model_options *options, size_t struct_size)
+{
+    if (!model) return;
+    tfm_options_fill(options, struct_size, &model->weights.options, sizeof model->weights.options);
+}
+
+const tfm_tokenizer *tfm_model_tokenizer(const tfm_model *model)
+{
+    return model ? model->tokenizer : NULL;
+}
+
+size_t tfm_model_parameter_count(const tfm_model *model)
+{
+    return model ? model->weights.n_parameters : 0;
+}
+
+static tfm_parameter lend(const tfm_model *m, const tfm_parameter_plan *p)
+{
+    return (tfm_parameter){p->name, m->data + p->offset, p->rank, {p->shape[0], p->shape[1], 1}};
+}
+
+tfm_status tfm_model_parameter_at(const tfm_model *model, size_t index, tfm_parameter *out, tfm_error *error)
+{
+    if (!model || !out) return tfm_fail(error, TFM_E_INVALID, "%s is NULL", model ? "out" : "model");
+    if (index >= model->weights.n_parameters)
+        return tfm_fail(error, TFM_E_INVALID, "parameter %zu does not exist, there are %zu", index,
+                        model->weights.n_parameters);
+    *out = lend(model, &model->weights.parameters[index]);
+    return TFM_OK;
+}
+
+tfm_status tfm_model_parameter_named(const tfm_model *model, const char *name, tfm_parameter *out, tfm_error *error)
+{
+    if (!model || !name || !out)
+        return tfm_fail(error, TFM_E_INVALID, "%s is NULL", !model ? "model" : !name ? "name" : "out");
+    const tfm_parameter_plan *p = find_plan(&model->weights, name);
+    if (!p) return tfm_fail(error, TFM_E_INVALID, "the model has no parameter '%.60s'", name);
+    *out = lend(model, p);
+    return TFM_OK;
+}

@@ -1,0 +1,25 @@
+/* What is behind tfm_model; for the other handles. */
+#ifndef TFM_MODEL_HANDLE_H
+#define TFM_MODEL_HANDLE_H
+
+#include "model/forward.h"
+#include "model/model_file.h"
+
+enum { TFM_POSITION_ROWS = 1024 }; /* sinusoids made with the model; a decoder makes more when it needs them */
+
+struct tfm_model {
+    tfm_allocator allocator;
+    tfm_model_file file;      /* file.file NULL when the weights are in block */
+    tfm_weights weights;
+    float *block;             /* owned weights, or NULL */
+    const float *data;        /* weights.size floats, end to end in plan order */
+    tfm_tokenizer *tokenizer; /* or NULL */
+    float *position;          /* [TFM_POSITION_ROWS][d], or NULL when learned */
+    tfm_transformer transformer; /* rates 0 */
+};
+
+/* A model of weights w->options holding a copy of data. tokenizer may be NULL; it is copied. */
+tfm_status tfm_model_copy_of(tfm_model **out, const tfm_model_options *options, const float *data,
+                             const tfm_tokenizer *tokenizer, const tfm_allocator *allocator, tfm_error *error);
+
+#endif

@@ -1,0 +1,33 @@
+/* A model on disk: the native safetensors file, and its larger brother the checkpoint (doc/format.md). */
+#ifndef TFM_MODEL_FILE_H
+#define TFM_MODEL_FILE_H
+
+#include "format/safetensors.h"
+#include "model/weights.h"
+
+/* An open file. data: all parameters end to end in plan order, in the mapping, or in copy when the file orders them otherwise. */
+typedef struct tfm_model_file {
+    tfm_allocator allocator;
+    tfm_safetensors *file;
+    tfm_weights weights;
+    const float *data;
+    float *copy;
+    tfm_text tokenizer, trainer, provenance; /* JSON, lent; size 0 when absent */
+} tfm_model_file;
+
+tfm_status tfm_model_file_open(tfm_model_file *out, const char *path, const tfm_allocator *allocator, tfm_error *error);
+void tfm_model_file_close(tfm_model_file *file);
+/* Copies the optimiser's tensors "optimizer.<moment>.<name>" end to end: weights.size floats. TFM_E_FORMAT when one lacks. */
+tfm_status tfm_model_file_moment(const tfm_model_file *file, const char *moment, float *to, tfm_error *error);
+
+/* m and v NULL: a model; else a checkpoint. Texts of size 0 are left out. */
+typedef struct tfm_model_parts {
+    const tfm_weights *weights;
+    const float *data, *m, *v;
+    tfm_text tokenizer, trainer;
+} tfm_model_parts;
+
+tfm_status tfm_model_file_save(const char *path, const tfm_model_parts *parts, const tfm_allocator *allocator,
+                               tfm_error *error);
+
+#endif
