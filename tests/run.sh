@@ -44,8 +44,8 @@ run() # NAME "SETUP OPTIONS" TEST_OPTIONS...
     local dir=build/$1 log=build/$1/meson-logs/testlog.txt setup=$2
     shift 2
     echo "== $dir"
-    # shellcheck disable=SC2086 # a list
-    if ! meson setup $([ -d "$dir" ] && echo --reconfigure) "$dir" -Dwerror=true -Dtests=enabled \
+    # shellcheck disable=SC2046,SC2086 # lists
+    if ! meson setup $([ -e "$dir/build.ninja" ] && echo --reconfigure) "$dir" -Dwerror=true -Dtests=enabled \
         ${TFM_TEST_DATA:+"-Dtest_data=$TFM_TEST_DATA"} $setup > "$dir.log" 2>&1 ||
         { [ -z "$quick" ] && ! ninja -C "$dir" > "$dir.log" 2>&1; }; then
         tail -n 40 "$dir.log"
@@ -64,7 +64,7 @@ if [ -n "$quick" ]; then
 else
     run plain "$plain"
     export ASAN_OPTIONS=abort_on_error=1:allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
-    run sanitize '-Dbuildtype=debugoptimized -Doptimization=1 -Db_ndebug=false -Db_sanitize=address,undefined
+    run sanitize '-Ddebug=true -Doptimization=1 -Db_ndebug=false -Db_sanitize=address,undefined
         -Db_lundef=false -Dc_args=-fno-sanitize-recover=all' --no-suite script --no-suite long
 fi
 
