@@ -34,6 +34,11 @@ void tfm_score_free(tfm_score *score)
     tfm_free(a, score, 1, sizeof *score);
 }
 
+void tfm_score_clear(tfm_score *score)
+{
+    score->n = 0;
+}
+
 typedef struct batch {
     tfm_workspace *w;
     const tfm_ids *sources, *targets;
@@ -118,7 +123,7 @@ static tfm_status begin_run(tfm_score *s, const tfm_ids *sources, const tfm_ids 
     size_t longest = 0, total = 0, ends = 0;
     tfm_status status = tfm_workspace_check_sources(s->w, sources, n, error);
 
-    s->n = 0;
+    tfm_score_clear(s);
     if (!status) status = tfm_workspace_check_targets(s->w, targets, n, error);
     if (status) return status;
     for (size_t i = 0; i < n; i++) {
@@ -229,7 +234,6 @@ tfm_status tfm_score_attention(tfm_score *score, tfm_ids source, tfm_ids target,
     float *all = NULL;
     tfm_status status = tfm_workspace_check_sources(w, &source, 1, error);
 
-    score->n = 0;
     if (!status) status = tfm_workspace_check_targets(w, &target, 1, error);
     if (!status) status = plan_attention(score, &b, &all, m, n, error);
     if (status) return status;

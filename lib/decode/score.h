@@ -13,6 +13,9 @@ void tfm_score_free(tfm_score *score);
 /* log p of each target token. The options' progress function is called after each batch. */
 tfm_status tfm_score_run(tfm_score *score, const tfm_ids *sources, const tfm_ids *targets, size_t n, tfm_error *error);
 
+/* Forgets the results, as a run that fails does. */
+void tfm_score_clear(tfm_score *score);
+
 /* Results of the last run that succeeded; NULL, and *n 0, out of range. Lent until the next. */
 const float *tfm_score_tokens(const tfm_score *score, size_t pair, size_t *n);
 

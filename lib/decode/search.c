@@ -66,6 +66,11 @@ tfm_workspace *tfm_search_workspace(tfm_search *search)
     return search->w;
 }
 
+void tfm_search_clear(tfm_search *search)
+{
+    search->n = search->n_hypotheses = search->n_ids = search->done = 0;
+}
+
 /* A hypothesis of size ids, which are to be written. false: no memory. */
 static bool add_hypothesis(tfm_search *s, size_t size, double score)
 {
@@ -120,7 +125,7 @@ static tfm_status begin_run(tfm_search *s, const tfm_ids *sources, size_t n, tfm
     const tfm_allocator *a = &s->w->allocator;
     const tfm_status status = tfm_workspace_check_sources(s->w, sources, n, error);
 
-    s->n = s->n_hypotheses = s->n_ids = s->done = 0;
+    tfm_search_clear(s);
     s->total = n;
     if (status) return status;
     if (!tfm_grow(a, &s->order, &s->order_capacity, n, sizeof *s->order) ||
@@ -198,5 +203,5 @@ uint32_t tfm_search_steps(const tfm_search *search, size_t sentence)
 
 size_t tfm_search_hypotheses(const tfm_search *search)
 {
-    return search->n ? search->n_hypotheses : 0;
+    return search->n_hypotheses;
 }

@@ -26,6 +26,9 @@ tfm_workspace *tfm_search_workspace(tfm_search *search);
  */
 tfm_status tfm_search_run(tfm_search *search, const tfm_ids *sources, size_t n, tfm_error *error);
 
+/* Forgets the results. */
+void tfm_search_clear(tfm_search *search);
+
 /* Results of the last run that succeeded: hypotheses of a sentence, best first; lent until the next. */
 size_t tfm_search_count(const tfm_search *search, size_t sentence);
 bool tfm_search_get(const tfm_search *search, size_t sentence, size_t rank,

@@ -1,0 +1,183 @@
+/* tfm_decoder: creation, translation and scoring of ids, attention, results. */
+#include "api/decoder_handle.h"
+
+#include <math.h>
+
+#define OPTIONS_SIZE_0_1 (offsetof(tfm_decoder_options, progress_user) + sizeof(void *))
+
+enum { MAX_BEAM = 1024 };
+
+static const tfm_decoder_options defaults = {
+    .beam = 4,
+    .alpha = 0.6f,
+    .n_best = 1,
+    .max_extra = 50,
+    .max_source = 4096,
+    .stop_rule = TFM_STOP_BEST,
+    .batch_tokens = 4096,
+    .n_threads = 1,
+};
+
+void tfm_decoder_options_init(tfm_decoder_options *options, size_t struct_size)
+{
+    tfm_options_fill(options, struct_size, &defaults, sizeof defaults);
+}
+
+static tfm_status check_options(const tfm_decoder_options *o, tfm_error *error)
+{
+    if (!o->beam || o->beam > MAX_BEAM)
+        return tfm_fail(error, TFM_E_INVALID, "beam is %u, not in 1..%d", o->beam, MAX_BEAM);
+    if (!(o->alpha >= 0.0f) || isinf(o->alpha))
+        return tfm_fail(error, TFM_E_INVALID, "alpha is %g, must be a number of at least 0", (double)o->alpha);
+    if (!o->n_best || o->n_best > o->beam)
+        return tfm_fail(error, TFM_E_INVALID, "n_best is %u, not in 1..%u (beam)", o->n_best, o->beam);
+    if (o->stop_rule > TFM_STOP_WORST)
+        return tfm_fail(error, TFM_E_INVALID, "stop_rule is %u, not in 0..%d", o->stop_rule, TFM_STOP_WORST);
+    if (!o->max_source || !o->batch_tokens)
+        return tfm_fail(error, TFM_E_INVALID, "%s is 0, must be at least 1",
+                        o->max_source ? "batch_tokens" : "max_source");
+    return TFM_OK;
+}
+
+static tfm_status begin(tfm_decoder *d, tfm_error *error)
+{
+    const tfm_allocator *a = &d->allocator;
+    tfm_status status = tfm_pool_create(&d->pool, d->options.n_threads, a, error);
+
+    if (!status) status = tfm_search_create(&d->search, &d->model->transformer, d->pool, &d->options, a, error);
+    if (!status) status = tfm_score_create(&d->score, tfm_search_workspace(d->search), error);
+    return status;
+}
+
+tfm_status tfm_decoder_create(tfm_decoder **out, const tfm_model *model, const tfm_decoder_options *options,
+                              tfm_error *error)
+{
+    tfm_decoder_options o = defaults;
+    tfm_status status;
+    tfm_decoder *d;
+
+    if (!out) return tfm_fail(error, TFM_E_INVALID, "out is NULL");
+    *out = NULL;
+    if (!model) return tfm_fail(error, TFM_E_INVALID, "model is NULL");
+    status = tfm_options_read(&o, sizeof o, OPTIONS_SIZE_0_1, options, error);
+    if (!status) status = check_options(&o, error);
+    if (status) return status;
+    const tfm_allocator a = tfm_allocator_or_default(o.allocator);
+    d = tfm_alloc(&a, 1, sizeof *d);
+    if (!d) return tfm_fail(error, TFM_E_NOMEM, "decoder: no memory for %zu bytes", sizeof *d);
+    *d = (tfm_decoder){.allocator = a, .options = o, .model = model};
+    d->sources.allocator = d->targets.allocator = a;
+    status = begin(d, error);
+    if (status) tfm_decoder_free(d);
+    else *out = d;
+    return status;
+}
+
+void tfm_decoder_free(tfm_decoder *decoder)
+{
+    if (!decoder) return;
+    const tfm_allocator a = decoder->allocator;
+
+    tfm_decoder_free_texts(decoder);
+    tfm_encoded_free(&decoder->sources);
+    tfm_encoded_free(&decoder->targets);
+    tfm_score_free(decoder->score);
+    tfm_search_free(decoder->search);
+    tfm_pool_free(decoder->pool);
+    tfm_free(&a, decoder, 1, sizeof *decoder);
+}
+
+tfm_status tfm_decoder_translate_ids(tfm_decoder *decoder, const tfm_ids *sources, size_t n_sources, tfm_error *error)
+{
+    tfm_status status;
+
+    if (!decoder) return tfm_fail(error, TFM_E_INVALID, "decoder is NULL");
+    tfm_search_clear(decoder->search);
+    if (!sources && n_sources) return tfm_fail(error, TFM_E_INVALID, "sources is NULL, n_sources %zu", n_sources);
+    status = tfm_search_run(decoder->search, sources, n_sources, error);
+    return status ? status : tfm_decoder_write_texts(decoder, error);
+}
+
+size_t tfm_decoder_count(const tfm_decoder *decoder, size_t sentence)
+{
+    return decoder ? tfm_search_count(decoder->search, sentence) : 0;
+}
+
+tfm_ids tfm_decoder_ids(const tfm_decoder *decoder, size_t sentence, size_t rank)
+{
+    tfm_hypothesis h;
+
+    return decoder && tfm_search_get(decoder->search, sentence, rank, &h) ? h.ids : (tfm_ids){NULL, 0};
+}
+
+double tfm_decoder_score(const tfm_decoder *decoder, size_t sentence, size_t rank)
+{
+    tfm_hypothesis h;
+
+    return decoder && tfm_search_get(decoder->search, sentence, rank, &h) ? h.score : (double)NAN;
+}
+
+uint32_t tfm_decoder_steps(const tfm_decoder *decoder, size_t sentence)
+{
+    return decoder ? tfm_search_steps(decoder->search, sentence) : 0;
+}
+
+tfm_status tfm_decoder_logprobs_ids(tfm_decoder *decoder, const tfm_ids *sources, const tfm_ids *targets,
+                                    size_t n_pairs, tfm_error *error)
+{
+    if (!decoder) return tfm_fail(error, TFM_E_INVALID, "decoder is NULL");
+    tfm_score_clear(decoder->score);
+    if (n_pairs && (!sources || !targets))
+        return tfm_fail(error, TFM_E_INVALID, "%s is NULL, n_pairs %zu", sources ? "targets" : "sources", n_pairs);
+    return tfm_score_run(decoder->score, sources, targets, n_pairs, error);
+}
+
+const float *tfm_decoder_token_logprobs(const tfm_decoder *decoder, size_t pair, size_t *n_tokens)
+{
+    size_t n = 0;
+    const float *logprobs = decoder ? tfm_score_tokens(decoder->score, pair, &n) : NULL;
+
+    if (n_tokens) *n_tokens = n;
+    return logprobs;
+}
+
+double tfm_decoder_pair_logprob(const tfm_decoder *decoder, size_t pair)
+{
+    size_t n;
+    const float *logprobs = tfm_decoder_token_logprobs(decoder, pair, &n);
+    double sum = 0.0;
+
+    if (!logprobs) return (double)NAN;
+    for (size_t i = 0; i < n; i++) sum += (double)logprobs[i];
+    return sum;
+}
+
+static tfm_status check_attention(const tfm_model_options *o, size_t n_source, size_t n_target, uint32_t kind,
+                                  uint32_t layer, uint32_t head, tfm_error *error)
+{
+    const uint32_t layers = kind == TFM_ATTENTION_ENCODER ? o->n_encoder_layers : o->n_decoder_layers;
+
+    if (kind > TFM_ATTENTION_CROSS)
+        return tfm_fail(error, TFM_E_INVALID, "kind is %u, not in 0..%d", kind, TFM_ATTENTION_CROSS);
+    if (layer >= layers) return tfm_fail(error, TFM_E_INVALID, "layer is %u, not in 0..%u", layer, layers - 1);
+    if (head >= o->n_heads) return tfm_fail(error, TFM_E_INVALID, "head is %u, not in 0..%u", head, o->n_heads - 1);
+    if (!n_source) return tfm_fail(error, TFM_E_INVALID, "source is empty: there is nothing to attend to");
+    if (!n_target && kind != TFM_ATTENTION_ENCODER)
+        return tfm_fail(error, TFM_E_INVALID, "target is empty: there is no query");
+    return TFM_OK;
+}
+
+tfm_status tfm_decoder_attention(tfm_decoder *decoder, tfm_ids source, tfm_ids target, uint32_t kind, uint32_t layer,
+                                 uint32_t head, const float **weights, size_t *rows, size_t *cols, tfm_error *error)
+{
+    tfm_status status;
+
+    if (!decoder || !weights || !rows || !cols)
+        return tfm_fail(error, TFM_E_INVALID, "%s is NULL", decoder ? "weights, rows or cols" : "decoder");
+    *weights = NULL;
+    *rows = *cols = 0;
+    if (kind == TFM_ATTENTION_ENCODER) target = (tfm_ids){NULL, 0};
+    status = check_attention(&decoder->model->weights.options, source.size, target.size, kind, layer, head, error);
+    if (status) return status;
+    return tfm_score_attention(decoder->score, source, target, kind, layer, head, weights, rows, cols, error);
+}

@@ -1,0 +1,35 @@
+/* What is behind tfm_decoder. */
+#ifndef TFM_DECODER_HANDLE_H
+#define TFM_DECODER_HANDLE_H
+
+#include "api/encode_lines.h"
+#include "api/model_handle.h"
+#include "decode/score.h"
+#include "decode/search.h"
+
+/* The text of a hypothesis, in the buffer of all texts. */
+typedef struct tfm_span {
+    size_t first, size;
+} tfm_span;
+
+struct tfm_decoder {
+    tfm_allocator allocator;
+    tfm_decoder_options options;
+    const tfm_model *model;
+    tfm_pool *pool;
+    tfm_search *search;
+    tfm_score *score; /* works in the memory of search */
+    tfm_encoded sources, targets;
+    char *text; /* each hypothesis is terminated by NUL */
+    size_t text_size, text_capacity;
+    tfm_span *spans; /* by number of hypothesis */
+    size_t span_capacity;
+    int32_t *known; /* ids of a hypothesis, those without a text replaced */
+    size_t known_capacity;
+};
+
+/* Writes the texts of all results, when the model has a tokenizer. */
+tfm_status tfm_decoder_write_texts(tfm_decoder *decoder, tfm_error *error);
+void tfm_decoder_free_texts(tfm_decoder *decoder);
+
+#endif

@@ -1,0 +1,103 @@
+/* Lines to ids: checks, repairs and tokenises them one after another into one array. */
+#include "api/encode_lines.h"
+
+#include "text/utf8.h"
+
+static bool is_space(uint32_t c)
+{
+    return (c >= 9 && c <= 13) || c == ' ' || c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) ||
+           c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
+}
+
+bool tfm_line_is_blank(tfm_text line)
+{
+    uint32_t c;
+
+    while (line.size) {
+        const int size = tfm_utf8_read(line, &c);
+        if (size < 0 || !is_space(c)) return false;
+        line = tfm_text_from(line, (size_t)size);
+    }
+    return true;
+}
+
+static tfm_status repair(tfm_encoded *e, tfm_text *line, tfm_error *error)
+{
+    const size_t size = tfm_utf8_replace_invalid(*line, NULL, 0);
+
+    if (!tfm_grow(&e->allocator, &e->repaired, &e->repaired_capacity, size, 1))
+        return tfm_fail(error, TFM_E_NOMEM, "no memory to repair a line of %zu bytes", line->size);
+    tfm_utf8_replace_invalid(*line, e->repaired, size);
+    *line = (tfm_text){e->repaired, size};
+    return TFM_OK;
+}
+
+/* Appends the ids of a line and EOS. */
+static tfm_status append(tfm_encoded *e, const tfm_tokenizer *tokenizer, tfm_text line, tfm_error *error)
+{
+    size_t n = line.size / 2 + 8; /* a guess: more than one token in two bytes is rare */
+
+    for (bool again = true; again;) {
+        size_t want;
+        if (!tfm_add(e->n_ids, n, &want) || !tfm_add(want, 1, &want) ||
+            !tfm_grow(&e->allocator, &e->ids, &e->id_capacity, want, sizeof *e->ids))
+            return tfm_fail(error, TFM_E_NOMEM, "no memory for the ids of a line of %zu bytes", line.size);
+        const size_t room = e->id_capacity - e->n_ids - 1;
+        const tfm_status status = tfm_tokenizer_encode(tokenizer, line, e->ids + e->n_ids, room, &n, error);
+        if (status) return status;
+        again = n > room;
+    }
+    e->n_ids += n;
+    e->ids[e->n_ids++] = TFM_EOS;
+    return TFM_OK;
+}
+
+static tfm_status encode_line(tfm_encoded *e, const tfm_tokenizer *tokenizer, tfm_text line, size_t number,
+                              const tfm_encode_rules *rules, tfm_error *error)
+{
+    tfm_status status = TFM_OK;
+
+    if (line.size && !line.data)
+        return tfm_fail(error, TFM_E_INVALID, "%s %zu has %zu bytes at NULL", rules->side, number, line.size);
+    const size_t invalid = line.size ? tfm_utf8_find_invalid(line) : SIZE_MAX;
+    if (invalid != SIZE_MAX && !rules->replace_invalid)
+        return tfm_fail(error, TFM_E_FORMAT, "%s %zu is not UTF-8 at byte %zu: repair it, or set replace_invalid",
+                        rules->side, number, invalid);
+    if (invalid != SIZE_MAX) status = repair(e, &line, error);
+    if (status || (rules->blank_is_empty && tfm_line_is_blank(line))) return status;
+    return append(e, tokenizer, line, error);
+}
+
+tfm_status tfm_encode_lines(tfm_encoded *encoded, const tfm_tokenizer *tokenizer, const tfm_text *lines, size_t n,
+                            const tfm_encode_rules *rules, tfm_error *error)
+{
+    tfm_encoded *e = encoded;
+    const int32_t *ids;
+
+    e->n = e->n_ids = 0;
+    if (!tfm_grow(&e->allocator, &e->lines, &e->line_capacity, n, sizeof *e->lines))
+        return tfm_fail(error, TFM_E_NOMEM, "no memory for the ids of %zu lines", n);
+    for (size_t i = 0; i < n; i++) {
+        const size_t first = e->n_ids;
+        const tfm_status status = encode_line(e, tokenizer, lines[i], i + 1, rules, error);
+        if (status) return status;
+        e->lines[i].size = e->n_ids - first;
+    }
+    ids = e->ids;
+    for (size_t i = 0; i < n; i++) {
+        e->lines[i].data = e->lines[i].size ? ids : NULL;
+        if (ids) ids += e->lines[i].size;
+    }
+    e->n = n;
+    return TFM_OK;
+}
+
+void tfm_encoded_free(tfm_encoded *encoded)
+{
+    const tfm_allocator *a = &encoded->allocator;
+
+    tfm_free(a, encoded->lines, encoded->line_capacity, sizeof *encoded->lines);
+    tfm_free(a, encoded->ids, encoded->id_capacity, sizeof *encoded->ids);
+    tfm_free(a, encoded->repaired, encoded->repaired_capacity, 1);
+    *encoded = (tfm_encoded){.allocator = *a};
+}

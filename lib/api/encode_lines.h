@@ -1,0 +1,31 @@
+/* Lines of text as ids with EOS, as translation, scoring and training want them. */
+#ifndef TFM_ENCODE_LINES_H
+#define TFM_ENCODE_LINES_H
+
+#include "base/base.h"
+
+/* Zero it but for the allocator; memory is kept from call to call. */
+typedef struct tfm_encoded {
+    tfm_allocator allocator;
+    tfm_ids *lines; /* [n] */
+    size_t n, line_capacity;
+    int32_t *ids;
+    size_t n_ids, id_capacity;
+    char *repaired;
+    size_t repaired_capacity;
+} tfm_encoded;
+
+typedef struct tfm_encode_rules {
+    const char *side;     /* how errors call a line: "line", "source line" */
+    bool replace_invalid; /* invalid UTF-8 becomes U+FFFD                  */
+    bool blank_is_empty;  /* a line of white space gives no ids; else EOS  */
+} tfm_encode_rules;
+
+tfm_status tfm_encode_lines(tfm_encoded *encoded, const tfm_tokenizer *tokenizer, const tfm_text *lines, size_t n,
+                            const tfm_encode_rules *rules, tfm_error *error);
+void tfm_encoded_free(tfm_encoded *encoded);
+
+/* Nothing but white space (Unicode's White_Space). */
+bool tfm_line_is_blank(tfm_text line);
+
+#endif
