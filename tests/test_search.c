@@ -39,6 +39,213 @@ static void check_hypothesis(const tfm_search *search, size_t sentence, size_t r
     ck_assert_msg(fabs(h.score - score) <= 1e-6 * fabs(score), "score is %.9f, want %.9f", h.score, score);
 }
 
+/* Random weights of different forms, sharp enough for beams to move. */
+static void random_model(uint64_t seed)
+{
+    tfm_model_options o = golden_options();
+
+    o.norm_order = seed % 2 ? TFM_PRE_NORM : TFM_POST_NORM;
+    o.positions = (uint32_t)(seed % 3);
+    o.max_positions = 64;
+    o.start = seed / 2 % 2 ? TFM_START_ZERO : TFM_START_BOS;
+    o.attention_bias = o.softmax_bias = seed / 3 % 2;
+    o.position_offset = o.positions == TFM_POSITIONS_LEARNED ? 0 : (uint32_t)(seed % 4);
+    o.seed = seed;
+    golden_begin_with(&g, &o, 1, tfm_cpu_flags());
+    tfm_weights_init(&g.weights, g.data);
+    for (size_t i = 0; i < g.weights.size; i++) g.data[i] *= 1.5f;
+}
+
+enum { LONGEST = 60 };
+
+/* Logits after start and a prefix of n ids, from a pass over all of it. */
+static void full_logits(float logits[GOLDEN_V], tfm_ids source, const int32_t *prefix, size_t n)
+{
+    int32_t ids[LONGEST + 1] = {g.weights.options.start == TFM_START_ZERO ? -1 : TFM_BOS};
+    uint32_t positions[LONGEST + 1];
+    const size_t source_offset[] = {0, source.size}, target_offset[] = {0, n + 1};
+    const tfm_tokens s = {{1, source_offset}, source.data, positions}, t = {{1, target_offset}, ids, positions};
+
+    memcpy(ids + 1, prefix, n * sizeof *ids);
+    for (uint32_t i = 0; i <= LONGEST; i++) positions[i] = i;
+    tfm_run_measure(&g.run, false);
+    for (int placed = 0; placed < 2; placed++) {
+        tfm_value *memory = tfm_value_new(&g.run, source.size, GOLDEN_D), *all = tfm_value_new(&g.run, n + 1, GOLDEN_D);
+        tfm_value *row = tfm_value_new(&g.run, 1, GOLDEN_V);
+        tfm_forward_encoder(&g.run, memory, &g.transformer, &s);
+        tfm_forward_decoder(&g.run, all, &g.transformer, memory, &s.segments, &t);
+        tfm_forward_logits(&g.run, row, &g.transformer, tfm_value_view(&g.run, all->data + n * GOLDEN_D, 1, GOLDEN_D));
+        if (placed) memcpy(logits, row->data, GOLDEN_V * sizeof *logits);
+        else ck_assert(tfm_run_place(&g.run, g.run.arena.peak, false));
+    }
+    ck_assert(!g.run.arena.bad);
+}
+
+START_TEST(m37_cached_logits_equal_those_of_the_whole_prefix)
+{
+    static tfm_value self[2], cross[2];
+    int32_t prefix[LONGEST];
+    uint32_t rows[LONGEST], source_rows[] = {0, 1, 2, 3, 4};
+    const size_t source_offset[] = {0, 5}, one[] = {0, 1};
+    const tfm_tokens source = {{1, source_offset}, golden_source, golden_source_positions};
+    tfm_cache cache = {.self = self, .cross = cross};
+    tfm_run run;
+
+    random_model((uint64_t)_i);
+    ck_assert_ok(tfm_run_create(&run, g.pool, g.run.kernels, &g.allocator, &error), error);
+    ck_assert(tfm_run_place(&run, 1 << 20, false));
+    tfm_value *memory = tfm_value_new(&run, 5, GOLDEN_D);
+    tfm_forward_encoder(&run, memory, &g.transformer, &source);
+    tfm_cache_begin(&run, &cache, &g.transformer, memory, LONGEST);
+    for (uint32_t step = 0; step < LONGEST; step++) {
+        const size_t self_offset[] = {0, step + 1};
+        const int32_t id = step ? prefix[step - 1] : g.weights.options.start == TFM_START_ZERO ? -1 : TFM_BOS;
+        float full[GOLDEN_V];
+        const tfm_mark mark = tfm_run_mark(&run);
+        tfm_value *hidden = tfm_value_new(&run, 1, GOLDEN_D), *logits = tfm_value_new(&run, 1, GOLDEN_V);
+        rows[step] = step;
+        tfm_forward_step(
+            &run, hidden, &g.transformer, &cache,
+            &(tfm_step){1, &id, &step, rows, {1, one}, {1, self_offset}, {1, one}, {1, source_offset}, source_rows});
+        tfm_forward_logits(&run, logits, &g.transformer, hidden);
+        full_logits(full, golden_sources[0], prefix, step);
+        ck_assert_mem_eq(full, logits->data, sizeof full);
+        tfm_run_release(&run, mark);
+        prefix[step] = (int32_t)(1 + (step * 7 + (uint32_t)_i) % (GOLDEN_V - 1));
+    }
+    ck_assert(!run.arena.bad && !run.bad);
+    tfm_run_destroy(&run);
+    golden_end(&g);
+}
+END_TEST
+
+/* The same search, every logit from a pass over the whole prefix. Returns how often a hypothesis changed its place. */
+static size_t search_without_cache(tfm_beam *beam, tfm_block *block, const tfm_decoder_options *options, tfm_ids source)
+{
+    static int32_t prefixes[8][LONGEST], before[8][LONGEST];
+    tfm_arena arena = {0};
+    size_t changes = 0;
+
+    tfm_beam_plan(beam, &arena, options, source.size + options->max_extra);
+    ck_assert(tfm_block_reserve(block, &g.allocator, arena.peak, &arena));
+    tfm_beam_plan(beam, &arena, options, source.size + options->max_extra);
+    tfm_beam_start(beam);
+    while (!beam->done) {
+        float logits[8 * GOLDEN_V], lse[8];
+        tfm_candidate scratch[16];
+        const size_t steps = beam->steps;
+        for (size_t i = 0; i < beam->n_alive; i++) {
+            double sum;
+            full_logits(logits + i * GOLDEN_V, source, prefixes[i], steps);
+            lse[i] = g.run.kernels->log_sum_exp(logits + i * GOLDEN_V, GOLDEN_V, &sum);
+        }
+        memcpy(before, prefixes, sizeof before);
+        tfm_beam_advance(beam, logits, lse, GOLDEN_V, scratch);
+        for (size_t i = 0; i < beam->n_alive; i++) {
+            const tfm_beam_link *link = &tfm_beam_last(beam)[i];
+            memcpy(prefixes[i], before[link->parent], sizeof prefixes[i]);
+            prefixes[i][steps] = link->token;
+            changes += link->parent != i;
+        }
+    }
+    return changes;
+}
+
+START_TEST(m36_beam_with_cache_equals_beam_without)
+{
+    static const int32_t words[] = {3, 9, 4, 4, 10, 7, 1, 5, 6, 8, 3, 1, 1, 4, 10, 10, 1};
+    static const tfm_ids sources[] = {{words, 7}, {words + 7, 5}, {words + 12, 1}, {words + 13, 4}};
+    tfm_decoder_options o = golden_search_options(1 + (uint32_t)_i % 5, 0.5f * (float)(_i % 3));
+    tfm_block block = {0};
+    tfm_beam beam;
+    size_t changes = 0;
+
+    o.max_extra = 12;
+    o.n_best = o.beam;
+    random_model((uint64_t)_i);
+    tfm_search *s = search_of(&o);
+    ck_assert_ok(tfm_search_run(s, sources, 4, &error), error);
+    for (size_t i = 0; i < 4; i++) {
+        changes += search_without_cache(&beam, &block, &o, sources[i]);
+        ck_assert_uint_eq(tfm_search_count(s, i), tfm_beam_count(&beam));
+        ck_assert_uint_eq(tfm_search_steps(s, i), beam.steps);
+        for (size_t rank = 0; rank < tfm_beam_count(&beam); rank++) {
+            int32_t ids[LONGEST];
+            double score;
+            tfm_hypothesis h;
+            ck_assert(tfm_search_get(s, i, rank, &h));
+            ck_assert_uint_eq(h.ids.size, tfm_beam_result(&beam, rank, ids, &score));
+            ck_assert_mem_eq(h.ids.data, ids, h.ids.size * sizeof *ids);
+            ck_assert_double_eq(h.score, score);
+        }
+    }
+    ck_assert(o.beam == 1 || changes); /* else nothing was reordered */
+    tfm_block_free(&block, &g.allocator);
+    tfm_search_free(s);
+    golden_end(&g);
+}
+END_TEST
+
+START_TEST(golden_logprobs)
+{
+    static const tfm_ids targets[] = {{golden_labels, 4}, {golden_labels + 4, 3}};
+    static const double nll[] = {1.859479099, 2.034374801, 2.663779270, 1.782968207,
+                                 2.579979813, 2.462579188, 1.599347389};
+    const tfm_decoder_options o = golden_search_options(1, 0.0f);
+    tfm_score *score;
+    size_t n, k = 0;
+
+    golden_begin(&g);
+    tfm_search *s = search_of(&o);
+    ck_assert_ok(tfm_score_create(&score, tfm_search_workspace(s), &error), error);
+    ck_assert_ok(tfm_score_run(score, golden_sources, targets, 2, &error), error);
+    for (size_t i = 0; i < 2; i++) {
+        const float *logprobs = tfm_score_tokens(score, i, &n);
+        ck_assert_uint_eq(n, targets[i].size);
+        for (size_t j = 0; j < n; j++) ck_assert_double_eq_tol((double)logprobs[j], -nll[k++], 1e-5);
+    }
+    tfm_score_free(score);
+    tfm_search_free(s);
+    golden_end(&g);
+}
+END_TEST
+
+/* Counts after the first batch stood: in_steps is what steps asked for. */
+typedef struct watch {
+    faulty f;
+    size_t calls, most, steps;
+} watch;
+
+static int32_t watch_progress(void *user, size_t done, size_t total)
+{
+    watch *w = user;
+    (void)done, (void)total;
+
+    if (w->steps++ && w->f.calls - w->calls > w->most) w->most = w->f.calls - w->calls;
+    w->calls = w->f.calls;
+    return 0;
+}
+
+START_TEST(steps_call_no_allocator)
+{
+    watch w = {.f = {.fail_at = SIZE_MAX}};
+    tfm_decoder_options o = golden_search_options(4, 0.6f);
+    const tfm_allocator a = faulty_allocator(&w.f);
+    tfm_search *s;
+
+    o.progress = watch_progress;
+    o.progress_user = &w;
+    random_model(6);
+    ck_assert_ok(tfm_search_create(&s, &g.transformer, g.pool, &o, &a, &error), error);
+    ck_assert_ok(tfm_search_run(s, golden_sources, 2, &error), error); /* one batch */
+    ck_assert_uint_gt(w.steps, 2);
+    ck_assert_uint_eq(w.most, 0);
+    tfm_search_free(s);
+    ck_assert_uint_eq(w.f.live, 0);
+    golden_end(&g);
+}
+END_TEST
+
 START_TEST(golden_greedy_of_any_id)
 {
     tfm_decoder_options o = golden_search_options(1, 0.6f);
@@ -94,6 +301,10 @@ static Suite *search_suite(void)
     Suite *suite = suite_create("search");
     TCase *tc = tcase_create("search");
 
+    tcase_add_loop_test(tc, m36_beam_with_cache_equals_beam_without, 0, 12);
+    tcase_add_loop_test(tc, m37_cached_logits_equal_those_of_the_whole_prefix, 0, 12);
+    tcase_add_test(tc, golden_logprobs);
+    tcase_add_test(tc, steps_call_no_allocator);
     tcase_add_test(tc, golden_greedy_of_any_id);
     tcase_add_test(tc, golden_beam);
     suite_add_tcase(suite, tc);
