@@ -2,7 +2,6 @@
 #include "testing.h"
 
 #include "eval/bleu.h"
-#include "eval/bleu_tokenize.h"
 
 #include <locale.h>
 #include <math.h>
@@ -61,34 +60,6 @@ static void check_counts(const uint64_t *got, const uint64_t want[4])
 
 #define ck_near(got, want) ck_assert_double_eq_tol(got, want, 5e-7)
 
-/* A line after tokenisation, one space between tokens. */
-static void check_tokens(const char *raw, size_t size, const char *want, const tfm_bleu_options *options)
-{
-    const tfm_allocator a = tfm_allocator_or_default(NULL);
-    tfm_bleu_line line;
-    char got[256];
-    size_t n = 0;
-
-    tfm_bleu_line_init(&line, &a);
-    tfm_bleu_line_set(&line, (tfm_text){raw, size}, options);
-    for (size_t i = 0; i < line.text.size; i++) {
-        const char c = line.text.data[i];
-        if (c != ' ' || (n && got[n - 1] != ' ')) got[n++] = c;
-    }
-    if (n && got[n - 1] == ' ') n--;
-    got[n] = '\0';
-    ck_assert_str_eq(got, want);
-    tfm_bleu_line_free(&line);
-}
-
-static void check_tokenize(uint32_t tokenize, const char *raw, const char *want)
-{
-    tfm_bleu_options o = defaults();
-
-    o.tokenize = tokenize;
-    check_tokens(raw, strlen(raw), want, &o);
-}
-
 START_TEST(m43_corpus_counts_clipping_and_brevity)
 {
     const char *hyps[] = {"the cat sat on the mat", "there is a dog here"};
@@ -127,110 +98,6 @@ START_TEST(m43_compound_split_changes_the_score)
     ck_assert_double_eq(pair("a-b c d e", "a-b c d f", &o).score, 0);
     o.compound_split = 1;
     ck_near(pair("a-b c d e", "a-b c d f", &o).score, 75.983569);
-}
-END_TEST
-
-START_TEST(m43_compound_split_is_perls)
-{
-    static const char *const cases[][2] = {
-        {"rich-text format", "rich ##AT##-##AT## text format"},
-        {"x-yy-z", "x ##AT##-##AT## yy ##AT##-##AT## z"},
-        {"a-b-c", "a ##AT##-##AT## b-c"},
-        {"a-\xC3\xBC-c", "a ##AT##-##AT## \xC3\xBC ##AT##-##AT## c"},
-        {"well--known", "well ##AT##-##AT## -known"},
-        {"1-2-3-4", "1 ##AT##-##AT## 2-3 ##AT##-##AT## 4"},
-        {"-a b- - -", "-a b- - -"},
-        {"a-\xC2\xA0"
-         "b\xE2\x80\x83-c",
-         "a- b -c"}, /* other white space ends a token too */
-        {"---", "- ##AT##-##AT## -"},
-        {"-", "-"},
-    };
-    tfm_bleu_options o = defaults();
-
-    o.tokenize = TFM_BLEU_TOKENIZE_NONE;
-    o.compound_split = 1;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        check_tokens(cases[i][0], strlen(cases[i][0]), cases[i][1], &o);
-    o.tokenize = TFM_BLEU_TOKENIZE_13A; /* the mark is added to tokens, so that it stays whole */
-    check_tokens("x-yy.", 5, "x ##AT##-##AT## yy .", &o);
-}
-END_TEST
-
-START_TEST(tokenize_13a)
-{
-    static const char *const cases[][2] = {
-        {"Hello, world!", "Hello , world !"},
-        {"1,000.5 and .5 or 5.", "1,000.5 and . 5 or 5 ."},
-        {"2-3 x-y it's", "2 - 3 x-y it's"},
-        {"a<skipped>b &quot;q&quot; &amp;lt; x-\ny\nz", "ab \" q \" < xy z"},
-        {"wait...", "wait . . ."},
-        {".5", ". 5"},  /* as if a space stood before the line */
-        {"x-\n", "x-"}, /* the end is trimmed first */
-        {"a/b", "a / b"},
-        {"", ""},
-    };
-
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        check_tokenize(TFM_BLEU_TOKENIZE_13A, cases[i][0], cases[i][1]);
-}
-END_TEST
-
-START_TEST(tokenize_intl_and_char)
-{
-    check_tokenize(TFM_BLEU_TOKENIZE_INTL, "\xE2\x80\x9EJa\xE2\x80\x9C 5\xE2\x82\xAC 1,5 '8", /* „Ja“ 5€ 1,5 */
-                   "\xE2\x80\x9E Ja \xE2\x80\x9C 5 \xE2\x82\xAC 1,5 ' 8");
-    check_tokenize(TFM_BLEU_TOKENIZE_INTL, "in 1999.", "in 1999.");
-    check_tokenize(TFM_BLEU_TOKENIZE_CHAR, "a\xC3\xBC \xF0\x9F\x98\x80.", "a \xC3\xBC \xF0\x9F\x98\x80 .");
-}
-END_TEST
-
-START_TEST(white_space_is_unicode)
-{
-    tfm_bleu_options o = defaults();
-
-    o.tokenize = TFM_BLEU_TOKENIZE_NONE;
-    ck_assert_uint_eq(pair("a\xC2\xA0"
-                           "b\xE2\x80\x83"
-                           "c\x1F"
-                           "d\tf \xE3\x80\x80",
-                           "a b c d f", &o)
-                          .matches[3],
-                      2);
-    ck_assert_uint_eq(pair("a\xE2\x80\x8B"
-                           "b",
-                           "a b", &o)
-                          .hyp_length,
-                      1); /* zero width space is no space */
-}
-END_TEST
-
-START_TEST(lower_case_is_pythons)
-{
-    static const char *const cases[][2] = {
-        {"STRASSE \xC3\x84 \xC7\x85", "strasse \xC3\xA4 \xC7\x86"},
-        {"\xC4\xB0X", "i\xCC\x87x"},                                                                  /* I with a dot */
-        {"\xCE\x9F\xCE\xA3 \xCE\xA3 \xCE\xA3\xCE\x91", "\xCE\xBF\xCF\x82 \xCF\x83 \xCF\x83\xCE\xB1"}, /* OS S SA */
-        {"\xCE\x91'\xCE\xA3'", "\xCE\xB1'\xCF\x82'"},                                                 /* ' is ignored */
-        {"\xCE\x91\xCE\xA3'\xCE\x91", "\xCE\xB1\xCF\x83'\xCE\xB1"},
-        {"\xCE\x91\xCC\x81\xCE\xA3", "\xCE\xB1\xCC\x81\xCF\x82"}, /* and so is an accent */
-        {"A\xFF\xC3", "a\xFF\xC3"},
-    };
-    tfm_bleu_options o = defaults();
-
-    o.tokenize = TFM_BLEU_TOKENIZE_NONE;
-    o.lowercase = 1;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        check_tokens(cases[i][0], strlen(cases[i][0]), cases[i][1], &o);
-    ck_near(pair("DER HUND BISS \xC3\x9C"
-                 "BEL",
-                 "der Hund biss \xC3\xBC"
-                 "bel",
-                 &o)
-                .score,
-            100);
-    o.lowercase = 0;
-    ck_assert_double_lt(pair("DER Hund", "der Hund", &o).score, 100);
 }
 END_TEST
 
@@ -315,7 +182,7 @@ START_TEST(orders)
 }
 END_TEST
 
-/* Tokens whose bytes run together must stay apart: "ab c" shares no bigram with "a bc". */
+/* Tokens whose bytes run together must stay apart, and so must sentences. */
 START_TEST(ngrams_are_never_confused)
 {
     tfm_bleu_options o = defaults();
@@ -323,18 +190,9 @@ START_TEST(ngrams_are_never_confused)
     o.tokenize = TFM_BLEU_TOKENIZE_NONE;
     ck_assert_uint_eq(pair("ab c", "a bc", &o).matches[0], 0);
     ck_assert_uint_eq(pair("a b c a b", "c a b", &o).matches[1], 2);
-    ck_assert_uint_eq(pair("a\x01 a",
-                           "a \x01"
-                           "a",
-                           &o)
-                          .matches[0],
-                      1);
-    ck_assert_uint_eq(pair("a\x01 a",
-                           "a \x01"
-                           "a",
-                           &o)
-                          .matches[1],
-                      0);
+    ck_assert_uint_eq(pair("a\1 a", "a \1a", &o).matches[0], 1);
+    ck_assert_uint_eq(pair("a\1 a", "a \1a", &o).matches[1], 0);
+    ck_assert_uint_eq(bleu((const char *[]){"a b", "c d"}, (const char *[]){"c d", "a b"}, 2, &o).matches[0], 0);
 }
 END_TEST
 
@@ -385,9 +243,6 @@ START_TEST(invalid_utf8_is_opaque)
                 ck_assert_double_eq(pair(line, line, &o).score, 100);
                 ck_assert_double_lt(pair(line, "a \xFE.\xFE b \xFE", &o).score, 100);
             }
-    o.tokenize = TFM_BLEU_TOKENIZE_CHAR;
-    o.lowercase = 0;
-    check_tokens("\xE2\x82x", 3, "\xE2 \x82 x", &o);
 }
 END_TEST
 
@@ -474,30 +329,34 @@ START_TEST(a_result_of_another_size_gets_what_fits)
 }
 END_TEST
 
+/* The hypothesis is longer than its reference, so that memory can run out in either. _i: tokenisation. */
 START_TEST(every_failed_allocation_is_reported)
 {
     char line[6000];
     size_t n = 0;
     tfm_status status = TFM_E_NOMEM;
     tfm_bleu_options o = defaults();
-    tfm_bleu_result result;
+    tfm_bleu_result result, want;
     tfm_error error;
 
     for (int i = 0; i < 700; i++) n += (size_t)snprintf(line + n, sizeof line - n, "%c%d-X. ", 'a' + i % 26, i % 40);
-    const tfm_text hyps[] = {text("a b"), text(line)}, *refs[] = {hyps, hyps};
-    o.lowercase = o.compound_split = 1;
+    const tfm_text hyps[] = {text("a b"), text(line)}, some[] = {text("a b"), {line, n / 3}}, *refs[] = {some};
+    o.tokenize = (uint32_t)_i;
+    o.lowercase = 1;
+    o.compound_split = _i < 2;
+    ck_assert_ok(tfm_bleu(&want, sizeof want, hyps, 2, refs, 1, &o, &error), error);
     for (size_t fail = 0; status != TFM_OK; fail++) {
         faulty f = {.fail_at = fail};
         const tfm_allocator a = faulty_allocator(&f);
         o.allocator = &a;
         error = (tfm_error){0};
-        status = tfm_bleu(&result, sizeof result, hyps, 2, refs, 2, &o, &error);
+        status = tfm_bleu(&result, sizeof result, hyps, 2, refs, 1, &o, &error);
         if (status != TFM_OK) ck_assert_int_eq(status, TFM_E_NOMEM);
         ck_assert_int_eq(error.status, status);
         ck_assert_uint_eq(f.live, 0);
         if (status == TFM_OK) ck_assert_uint_gt(fail, 20);
     }
-    ck_assert_double_eq(result.score, 100);
+    ck_assert_double_eq(result.score, want.score);
 }
 END_TEST
 
@@ -509,12 +368,7 @@ static Suite *suite(void)
     tcase_add_test(c, m43_corpus_counts_clipping_and_brevity);
     tcase_add_test(c, m43_zero_counts_score_by_the_convention);
     tcase_add_test(c, m43_compound_split_changes_the_score);
-    tcase_add_test(c, m43_compound_split_is_perls);
     tcase_add_test(c, m43_a_corpus_is_not_the_mean_of_its_sentences);
-    tcase_add_test(c, tokenize_13a);
-    tcase_add_test(c, tokenize_intl_and_char);
-    tcase_add_test(c, white_space_is_unicode);
-    tcase_add_test(c, lower_case_is_pythons);
     tcase_add_test(c, closest_reference_length_and_largest_count);
     tcase_add_test(c, an_empty_reference_is_missing);
     tcase_add_test(c, smoothing);
@@ -527,7 +381,7 @@ static Suite *suite(void)
     tcase_add_test(c, c38_shapes_that_do_not_fit_are_refused);
     tcase_add_test(c, options_out_of_range_are_refused);
     tcase_add_test(c, a_result_of_another_size_gets_what_fits);
-    tcase_add_test(c, every_failed_allocation_is_reported);
+    tcase_add_loop_test(c, every_failed_allocation_is_reported, 0, TFM_BLEU_TOKENIZE_CHAR + 1);
     suite_add_tcase(s, c);
     return s;
 }
