@@ -48,7 +48,7 @@ run() # NAME "SETUP OPTIONS" TEST_OPTIONS...
     if ! meson setup $([ -e "$dir/build.ninja" ] && echo --reconfigure) "$dir" -Dwerror=true -Dtests=enabled \
         ${TFM_TEST_DATA:+"-Dtest_data=$TFM_TEST_DATA"} $setup > "$dir.log" 2>&1 ||
         { [ -z "$quick" ] && ! ninja -C "$dir" > "$dir.log" 2>&1; }; then
-        tail -n 40 "$dir.log"
+        grep -vE '^\[[0-9]+/' "$dir.log" | tail -n 40
         failed=$((failed + 1))
         return
     fi
