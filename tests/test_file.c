@@ -6,9 +6,28 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 
 static char folder[TESTING_PATH];
+
+/* These take the place of the system's, to fail when told and to stop the clock. */
+static int n_syncs, failing_sync = -1;
+static bool clock_stands;
+
+int fsync(int fd)
+{
+    if (n_syncs++ != failing_sync) return fdatasync(fd);
+    errno = EIO;
+    return -1;
+}
+
+int clock_gettime(clockid_t id, struct timespec *now)
+{
+    *now = (struct timespec){.tv_nsec = 1};
+    return clock_stands ? 0 : (int)syscall(SYS_clock_gettime, id, now);
+}
 
 static void setup(void)
 {
@@ -213,13 +232,52 @@ START_TEST(two_writers_of_one_file_do_not_mix)
 }
 END_TEST
 
+START_TEST(taken_temporary_names_are_left_alone)
+{
+    char path[TESTING_PATH];
+    tfm_error error = {0};
+    tfm_writer writer, first;
+
+    clock_stands = true; /* so that the second name is the first's */
+    ck_assert_ok(tfm_writer_open(&writer, path_join(path, folder, "a"), NULL, &error), error);
+    ck_assert_ok(tfm_writer_write(&writer, "one", 3, &error), error);
+    first = writer;
+    ck_assert_ok(tfm_writer_open(&writer, path, NULL, &error), error);
+    clock_stands = false;
+    ck_assert_uint_eq(files_in_folder(), 2);
+    ck_assert_ok(tfm_writer_commit(&first, &error), error);
+    assert_holds(path, "one");
+    tfm_writer_abort(&writer);
+}
+END_TEST
+
+START_TEST(commit_syncs_file_and_folder)
+{
+    char path[TESTING_PATH];
+    tfm_error error = {0};
+
+    path_join(path, folder, "a");
+    ck_assert_ok(tfm_file_write(path, "old", 3, &error), error);
+    ck_assert_int_eq(n_syncs, 2);
+    failing_sync = 2;
+    assert_write_fails(path, "Input/output error");
+    assert_holds(path, "old");
+    n_syncs = 0;
+    failing_sync = 1; /* the folder: the new file is there, but may not last */
+    assert_write_fails(path, "cannot sync the directory of");
+    assert_holds(path, "new");
+}
+END_TEST
+
 START_TEST(write_refuses_bad_places)
 {
     char path[TESTING_PATH], long_name[TESTING_PATH] = {0};
 
     assert_write_fails("", "empty name");
     assert_write_fails(folder, "directory");
-    assert_write_fails("/dev/null", "not a regular file");
+    path_join(path, folder, "pipe"); /* never a true device: root could replace it */
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    assert_write_fails(path, "not a regular file");
     assert_write_fails(path_join(path, folder, "missing/a"), "No such file");
     file_write(path_join(path, folder, "file"), "old", 3);
     assert_write_fails(path_join(path, folder, "file/a"), "Not a directory");
@@ -349,6 +407,8 @@ static Suite *suite(void)
     tcase_add_test(c, old_file_stays_until_commit);
     tcase_add_test(c, abort_leaves_nothing);
     tcase_add_test(c, two_writers_of_one_file_do_not_mix);
+    tcase_add_test(c, taken_temporary_names_are_left_alone);
+    tcase_add_test(c, commit_syncs_file_and_folder);
     tcase_add_test(c, write_refuses_bad_places);
     tcase_add_test(c, write_follows_a_link);
     tcase_add_test(c, mode_respects_umask);

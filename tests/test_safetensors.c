@@ -121,6 +121,56 @@ START_TEST(open_file_outlives_its_name)
 }
 END_TEST
 
+/* Whether the file is in this process's memory, where the system tells. */
+static bool is_mapped(void)
+{
+    FILE *maps = fopen("/proc/self/maps", "r");
+    char line[2 * TESTING_PATH];
+    bool found = false;
+
+    while (maps && fgets(line, sizeof line, maps)) found |= strstr(line, path) != NULL;
+    if (maps) fclose(maps);
+    return found;
+}
+
+START_TEST(mappings_end)
+{
+    tfm_error error = {0};
+    tfm_safetensors *file;
+
+    save_samples();
+    ck_assert_ok(tfm_safetensors_open(&file, path, NULL, &error), error);
+    ck_assert(is_mapped() || access("/proc/self/maps", R_OK) != 0);
+    tfm_safetensors_close(file);
+    ck_assert(!is_mapped());
+    ck_assert_int_eq(truncate(path, 100), 0);
+    ck_assert_status(tfm_safetensors_open(&file, path, NULL, &error), TFM_E_FORMAT, error);
+    ck_assert(!is_mapped());
+}
+END_TEST
+
+START_TEST(checksums_have_eight_digits)
+{
+    size_t size, zeros[2] = {0};
+
+    for (uint32_t i = 0; i < 100; i++) {
+        const tfm_tensor tensor = {"i", TFM_U32, 0, {0}, &i, sizeof i};
+        tfm_error error = {0};
+        tfm_safetensors *file;
+        ck_assert_ok(tfm_safetensors_save(path, &tensor, 1, NULL, 0, NULL, &error), error);
+        unsigned char *data = read_exactly(&size);
+        zeros[0] += data[50] == '0';
+        ck_assert_ok(tfm_safetensors_parse(&file, data, size, "x", NULL, &error), error);
+        zeros[1] += tfm_safetensors_metadata(file, "checksum").data[6] == '0';
+        ck_assert_uint_eq(tfm_safetensors_metadata(file, "checksum").size, 14);
+        tfm_safetensors_close(file);
+        free(data);
+    }
+    ck_assert_uint_gt(zeros[0], 0); /* one in sixteen begins with a zero */
+    ck_assert_uint_gt(zeros[1], 0);
+}
+END_TEST
+
 START_TEST(files_of_others_are_read_in_file_order)
 {
     static const char header[] = " {\"b\":{\"shape\":[1,2],\"data_offsets\":[4,12],\"dtype\":\"F32\"}, \"a\" : "
@@ -297,6 +347,8 @@ static Suite *suite(void)
     tcase_add_test(c, equal_input_gives_equal_bytes);
     tcase_add_test(c, files_without_tensors_are_files);
     tcase_add_test(c, open_file_outlives_its_name);
+    tcase_add_test(c, mappings_end);
+    tcase_add_test(c, checksums_have_eight_digits);
     tcase_add_test(c, files_of_others_are_read_in_file_order);
     tcase_add_test(c, names_of_types_match_their_sizes);
     tcase_add_test(c, save_refuses_what_it_could_not_read);
