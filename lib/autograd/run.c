@@ -237,12 +237,16 @@ static void rows_task(void *arg, size_t task, size_t thread)
     job->fn(job->args, begin, end < job->rows ? end : job->rows, thread);
 }
 
-void tfm_run_rows(tfm_run *run, tfm_rows_fn *fn, const void *args, size_t rows, size_t piece)
+void tfm_run_rows_always(tfm_run *run, tfm_rows_fn *fn, const void *args, size_t rows, size_t piece)
 {
     rows_job job = {fn, args, rows, piece};
 
-    if (tfm_run_measuring(run)) return;
     tfm_pool_run(run->pool, rows_task, &job, (rows + piece - 1) / piece);
+}
+
+void tfm_run_rows(tfm_run *run, tfm_rows_fn *fn, const void *args, size_t rows, size_t piece)
+{
+    if (!tfm_run_measuring(run)) tfm_run_rows_always(run, fn, args, rows, piece);
 }
 
 tfm_dropout tfm_run_dropout(const tfm_run *run, float rate, uint32_t site)

@@ -118,8 +118,9 @@ typedef void tfm_layer_fn(tfm_run *run, tfm_value *y, tfm_value *x, tfm_value *m
 void tfm_run_layer(tfm_run *run, tfm_layer_fn *fn, tfm_value *y, tfm_value *x, tfm_value *memory, const void *context,
                    size_t size, bool recompute);
 
-/* Shares rows out in fixed pieces. */
+/* Shares rows out in fixed pieces: outside of a pass, or within one, where nothing happens while it is measured. */
 typedef void tfm_rows_fn(const void *args, size_t begin, size_t end, size_t thread);
+void tfm_run_rows_always(tfm_run *run, tfm_rows_fn *fn, const void *args, size_t rows, size_t piece);
 void tfm_run_rows(tfm_run *run, tfm_rows_fn *fn, const void *args, size_t rows, size_t piece);
 
 /* The mask source of a site; rate 0 outside training. */

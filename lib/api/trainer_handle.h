@@ -1,0 +1,40 @@
+/* What is behind tfm_trainer. */
+#ifndef TFM_TRAINER_HANDLE_H
+#define TFM_TRAINER_HANDLE_H
+
+#include "api/encode_lines.h"
+#include "api/model_handle.h"
+#include "train/loop.h"
+
+struct tfm_trainer {
+    tfm_allocator allocator;
+    tfm_trainer_options options;
+    char *path; /* of checkpoints, owned */
+    size_t path_size;
+    tfm_tokenizer *tokenizer;
+    tfm_training training;
+    uint32_t fingerprint; /* of training.data */
+    bool is_resumed;
+    tfm_checkpoint resumed; /* what the checkpoint said */
+    uint64_t kept[TFM_KEPT_MAX];
+    size_t n_kept;
+    tfm_loop loop;
+    bool stepping; /* loop was begun by tfm_trainer_step() */
+    tfm_encoded sources, targets; /* while data is set */
+    tfm_buffer valid_text;        /* source, target, source, ... of the validation pairs */
+    size_t *valid_size, valid_capacity, n_valid; /* bytes of each text; pairs */
+};
+
+/* The most tokens a side may have: most, or fewer where positions are learned. */
+size_t tfm_trainer_length(const tfm_trainer *t, size_t most);
+/* Encodes both sides into t->sources and t->targets. */
+tfm_status tfm_trainer_encode(tfm_trainer *t, const tfm_text *sources, const tfm_text *targets, size_t n, tfm_error *error);
+/* Appends the pairs that are neither blank nor too long, and counts. */
+tfm_status tfm_trainer_add_pairs(const tfm_trainer *t, tfm_dataset *data, const tfm_ids *sources, const tfm_ids *targets,
+                                 size_t n, size_t longest, tfm_data_report *report, tfm_error *error);
+/* Keeps the text of validation pairs that are not blank. */
+tfm_status tfm_trainer_keep_text(tfm_trainer *t, const tfm_text *sources, const tfm_text *targets, size_t n, tfm_error *error);
+/* Percent BLEU of the validation data (tokenize none), beam 4, alpha 0.6. user is the trainer. */
+tfm_status tfm_trainer_bleu(void *user, double *bleu, tfm_error *error);
+
+#endif

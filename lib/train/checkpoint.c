@@ -1,0 +1,95 @@
+/* The state of a training <-> JSON. */
+#include "train/checkpoint.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+
+tfm_status tfm_checkpoint_to_json(tfm_buffer *out, const tfm_checkpoint *s, tfm_error *error)
+{
+    json_t *kept = json_array();
+    char seed[24];
+
+    for (size_t i = 0; i < s->n_kept; i++) json_array_append_new(kept, json_integer((json_int_t)s->kept[i]));
+    snprintf(seed, sizeof seed, "%llu", (unsigned long long)s->seed); /* JSON integers end at 2^63 */
+    json_t *object = json_pack("{s:I, s:I, s:I, s:o, s:I, s:s, s:I, s:I, s:i, s:i, s:i, s:o}", "step", (json_int_t)s->at.step,
+                               "epoch", (json_int_t)s->at.epoch, "update", (json_int_t)s->at.update, "best",
+                               isnan(s->at.best) ? json_null() : json_real(s->at.best), "stale", (json_int_t)s->at.stale,
+                               "seed", seed, "pairs", (json_int_t)s->pairs, "fingerprint", (json_int_t)s->fingerprint,
+                               "batch_tokens", (int)s->batch_tokens, "accumulate", (int)s->accumulate, "n_ranks",
+                               (int)s->n_ranks, "kept", kept);
+    char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
+    if (text) tfm_buffer_append(out, text, strlen(text));
+    const bool bad = !text || out->bad;
+    json_decref(object);
+    free(text);
+    return bad ? tfm_fail(error, TFM_E_NOMEM, "state of the training: no memory") : TFM_OK;
+}
+
+static tfm_status read_kept(tfm_checkpoint *s, const json_t *kept, tfm_error *error)
+{
+    s->n_kept = json_array_size(kept);
+    if (s->n_kept > TFM_KEPT_MAX)
+        return tfm_fail(error, TFM_E_FORMAT, "the checkpoint lists %zu files, more than %d", s->n_kept, TFM_KEPT_MAX);
+    for (size_t i = 0; i < s->n_kept; i++) {
+        const json_t *item = json_array_get(kept, i);
+        if (!json_is_integer(item) || json_integer_value(item) < 0)
+            return tfm_fail(error, TFM_E_FORMAT, "the checkpoint's list of files is damaged");
+        s->kept[i] = (uint64_t)json_integer_value(item);
+    }
+    return TFM_OK;
+}
+
+tfm_status tfm_checkpoint_from_json(tfm_checkpoint *s, tfm_text json, tfm_error *error)
+{
+    json_t *object = json_loadb(json.data, json.size, JSON_REJECT_DUPLICATES, NULL);
+    json_int_t step, epoch, update, stale, pairs, fingerprint;
+    int batch_tokens, accumulate, n_ranks;
+    json_t *best, *kept;
+    const char *seed;
+    char *end = NULL;
+    tfm_status status = TFM_OK;
+
+    *s = (tfm_checkpoint){0};
+    const int bad = json_unpack(object, "{s:I, s:I, s:I, s:o, s:I, s:s, s:I, s:I, s:i, s:i, s:i, s:o}", "step", &step, "epoch",
+                                &epoch, "update", &update, "best", &best, "stale", &stale, "seed", &seed, "pairs", &pairs,
+                                "fingerprint", &fingerprint, "batch_tokens", &batch_tokens, "accumulate", &accumulate,
+                                "n_ranks", &n_ranks, "kept", &kept);
+    if (bad || step < 0 || epoch < 0 || update < 0 || stale < 0 || pairs < 0 || batch_tokens < 1 || accumulate < 1 ||
+        n_ranks < 1 || fingerprint < 0 || fingerprint > (json_int_t)UINT32_MAX) {
+        status = tfm_fail(error, TFM_E_FORMAT, "the training state of the checkpoint is damaged");
+    } else {
+        s->at = (tfm_position_state){(uint64_t)step, (uint64_t)epoch, (uint64_t)update,
+                                     json_is_number(best) ? json_number_value(best) : (double)NAN, (uint64_t)stale};
+        s->seed = strtoull(seed, &end, 10);
+        s->pairs = (uint64_t)pairs;
+        s->fingerprint = (uint32_t)fingerprint;
+        s->batch_tokens = (uint32_t)batch_tokens;
+        s->accumulate = (uint32_t)accumulate;
+        s->n_ranks = (uint32_t)n_ranks;
+        status = read_kept(s, kept, error);
+    }
+    json_decref(object);
+    return status;
+}
+
+tfm_status tfm_checkpoint_compare(const tfm_checkpoint *saved, const tfm_checkpoint *now, tfm_error *error)
+{
+    const struct {
+        const char *what;
+        uint64_t saved, now;
+    } must[] = {
+        {"seed", saved->seed, now->seed},
+        {"number of pairs", saved->pairs, now->pairs},
+        {"fingerprint of the data", saved->fingerprint, now->fingerprint},
+        {"batch_tokens", saved->batch_tokens, now->batch_tokens},
+        {"accumulate", saved->accumulate, now->accumulate},
+        {"n_ranks", saved->n_ranks, now->n_ranks},
+    };
+
+    for (size_t i = 0; i < sizeof must / sizeof *must; i++)
+        if (must[i].saved != must[i].now)
+            return tfm_fail(error, TFM_E_INVALID, "the checkpoint's %s is %llu, now it is %llu: the run would not be the same",
+                            must[i].what, (unsigned long long)must[i].saved, (unsigned long long)must[i].now);
+    return TFM_OK;
+}

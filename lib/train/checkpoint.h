@@ -1,0 +1,24 @@
+/* The state of a training as the JSON text that a checkpoint carries. */
+#ifndef TFM_CHECKPOINT_H
+#define TFM_CHECKPOINT_H
+
+#include "train/training.h"
+
+enum { TFM_KEPT_MAX = 1024 }; /* checkpoints that one training looks after */
+
+/* Beside the position: what must be the same for a resumed run to be the uninterrupted one, and the files it looks after. */
+typedef struct tfm_checkpoint {
+    tfm_position_state at;
+    uint64_t seed, pairs;
+    uint32_t fingerprint, batch_tokens, accumulate, n_ranks;
+    uint64_t kept[TFM_KEPT_MAX]; /* steps of the checkpoints that exist, oldest first */
+    size_t n_kept;
+} tfm_checkpoint;
+
+tfm_status tfm_checkpoint_to_json(tfm_buffer *out, const tfm_checkpoint *state, tfm_error *error);
+tfm_status tfm_checkpoint_from_json(tfm_checkpoint *state, tfm_text json, tfm_error *error);
+
+/* TFM_E_INVALID, naming the first thing that differs. */
+tfm_status tfm_checkpoint_compare(const tfm_checkpoint *saved, const tfm_checkpoint *now, tfm_error *error);
+
+#endif

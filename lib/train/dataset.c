@@ -1,0 +1,179 @@
+/* Pairs and batches: sorted by length, filled by tokens, order from seed and epoch. */
+#include "train/dataset.h"
+
+#include "base/rng.h"
+
+#include <zlib.h>
+
+/* Streams of the generator; weights use the numbers of parameters. */
+#define STREAM_PAIRS ((uint64_t)1 << 62)
+#define STREAM_BATCHES ((uint64_t)1 << 63)
+
+static void destroy_side(tfm_side *side, const tfm_allocator *a)
+{
+    tfm_free(a, side->ids, side->id_capacity, sizeof *side->ids);
+    tfm_free(a, side->offset, side->offset_capacity, sizeof *side->offset);
+    *side = (tfm_side){0};
+}
+
+void tfm_dataset_destroy(tfm_dataset *data)
+{
+    if (!data->allocator.resize) return;
+    destroy_side(&data->source, &data->allocator);
+    destroy_side(&data->target, &data->allocator);
+    *data = (tfm_dataset){0};
+}
+
+static bool begin_side(tfm_side *side, const tfm_allocator *a)
+{
+    if (!tfm_grow(a, &side->offset, &side->offset_capacity, 1, sizeof *side->offset)) return false;
+    side->offset[0] = 0;
+    return true;
+}
+
+tfm_status tfm_dataset_create(tfm_dataset *data, const tfm_allocator *allocator, tfm_error *error)
+{
+    *data = (tfm_dataset){.allocator = *allocator};
+    if (begin_side(&data->source, allocator) && begin_side(&data->target, allocator)) return TFM_OK;
+    tfm_dataset_destroy(data);
+    return tfm_fail(error, TFM_E_NOMEM, "data: no memory");
+}
+
+static bool append(tfm_side *side, size_t pair, tfm_ids ids, const tfm_allocator *a)
+{
+    if (!tfm_grow(a, &side->ids, &side->id_capacity, side->n_ids + ids.size, sizeof *side->ids)) return false;
+    if (!tfm_grow(a, &side->offset, &side->offset_capacity, pair + 2, sizeof *side->offset)) return false;
+    memcpy(side->ids + side->n_ids, ids.data, ids.size * sizeof *ids.data);
+    side->offset[pair + 1] = side->n_ids + ids.size;
+    return true;
+}
+
+tfm_status tfm_dataset_add(tfm_dataset *data, tfm_ids source, tfm_ids target, tfm_error *error)
+{
+    const size_t longer = source.size > target.size ? source.size : target.size;
+
+    if (data->n_pairs == UINT32_MAX) return tfm_fail(error, TFM_E_INVALID, "more than %u pairs", UINT32_MAX);
+    if (!append(&data->source, data->n_pairs, source, &data->allocator) ||
+        !append(&data->target, data->n_pairs, target, &data->allocator))
+        return tfm_fail(error, TFM_E_NOMEM, "data: no memory for pair %zu", data->n_pairs + 1);
+    data->source.n_ids += source.size;
+    data->target.n_ids += target.size;
+    data->n_pairs++;
+    if (longer > data->longest) data->longest = longer;
+    return TFM_OK;
+}
+
+/* crc32() takes unsigned sizes: longer data goes in pieces. */
+static uLong crc_bytes(uLong crc, const void *data, size_t size)
+{
+    const unsigned char *at = data;
+
+    for (; size > 1 << 30; at += 1 << 30, size -= 1 << 30) crc = crc32(crc, at, 1 << 30);
+    return crc32(crc, at, (uInt)size);
+}
+
+uint32_t tfm_dataset_fingerprint(const tfm_dataset *data)
+{
+    uLong crc = 0;
+
+    for (int i = 0; i < 2; i++) {
+        const tfm_side *side = i ? &data->target : &data->source;
+        crc = crc_bytes(crc, side->offset, (data->n_pairs + 1) * sizeof *side->offset);
+        crc = crc_bytes(crc, side->ids, side->n_ids * sizeof *side->ids);
+    }
+    return (uint32_t)crc;
+}
+
+tfm_status tfm_batches_create(tfm_batches *b, const tfm_dataset *data, tfm_error *error)
+{
+    const tfm_allocator *a = &data->allocator;
+    const size_t n = data->n_pairs;
+
+    *b = (tfm_batches){.n_pairs = n};
+    b->order = tfm_alloc(a, n, sizeof *b->order);
+    b->order_room = tfm_alloc(a, n, sizeof *b->order);
+    b->permutation = tfm_alloc(a, n, sizeof *b->order);
+    b->start = tfm_alloc(a, n + 1, sizeof *b->start);
+    b->start_room = tfm_alloc(a, n + 1, sizeof *b->start);
+    if (b->order && b->order_room && b->permutation && b->start && b->start_room) return TFM_OK;
+    tfm_batches_destroy(b, a);
+    return tfm_fail(error, TFM_E_NOMEM, "batches of %zu pairs: no memory", n);
+}
+
+void tfm_batches_destroy(tfm_batches *b, const tfm_allocator *a)
+{
+    tfm_free(a, b->order, b->n_pairs, sizeof *b->order);
+    tfm_free(a, b->order_room, b->n_pairs, sizeof *b->order);
+    tfm_free(a, b->permutation, b->n_pairs, sizeof *b->order);
+    tfm_free(a, b->start, b->n_pairs + 1, sizeof *b->start);
+    tfm_free(a, b->start_room, b->n_pairs + 1, sizeof *b->start);
+    *b = (tfm_batches){0};
+}
+
+static size_t length_of(const tfm_side *side, size_t pair)
+{
+    return side->offset[pair + 1] - side->offset[pair];
+}
+
+static size_t longer_side(const tfm_dataset *data, size_t pair)
+{
+    const size_t s = length_of(&data->source, pair), t = length_of(&data->target, pair);
+    return s > t ? s : t;
+}
+
+/* Stable merge sort by length. */
+static void sort_by_length(uint32_t *order, uint32_t *room, size_t n, const tfm_dataset *data)
+{
+    const size_t half = n / 2;
+
+    if (n < 2) return;
+    sort_by_length(order, room, half, data);
+    sort_by_length(order + half, room, n - half, data);
+    memcpy(room, order, half * sizeof *order);
+    for (size_t i = 0, j = half, to = 0; i < half; to++)
+        if (j < n && longer_side(data, order[j]) < longer_side(data, room[i])) order[to] = order[j++];
+        else order[to] = room[i++];
+}
+
+static void cut(tfm_batches *b, const tfm_dataset *data, size_t batch_tokens)
+{
+    size_t source = 0, target = 0;
+
+    b->n = 0;
+    for (size_t i = 0; i < data->n_pairs; i++) {
+        const size_t s = length_of(&data->source, b->order[i]), t = length_of(&data->target, b->order[i]);
+        if (!i || source + s > batch_tokens || target + t > batch_tokens) {
+            b->start[b->n++] = i;
+            source = target = 0;
+        }
+        source += s;
+        target += t;
+    }
+    b->start[b->n] = data->n_pairs;
+}
+
+static void shuffle_batches(tfm_batches *b, uint64_t seed, uint64_t epoch)
+{
+    size_t to = 0;
+
+    for (size_t i = 0; i < b->n; i++) b->permutation[i] = (uint32_t)i;
+    tfm_random_shuffle(b->permutation, b->n, seed, STREAM_BATCHES + epoch);
+    memcpy(b->start_room, b->start, (b->n + 1) * sizeof *b->start);
+    memcpy(b->order_room, b->order, b->n_pairs * sizeof *b->order);
+    for (size_t i = 0; i < b->n; i++) {
+        const size_t from = b->start_room[b->permutation[i]], n = b->start_room[b->permutation[i] + 1] - from;
+        b->start[i] = to;
+        memcpy(b->order + to, b->order_room + from, n * sizeof *b->order);
+        to += n;
+    }
+}
+
+void tfm_batches_fill(tfm_batches *b, const tfm_dataset *data, size_t batch_tokens, uint64_t seed, uint64_t epoch,
+                      bool shuffled)
+{
+    for (size_t i = 0; i < data->n_pairs; i++) b->order[i] = (uint32_t)i;
+    if (shuffled) tfm_random_shuffle(b->order, data->n_pairs, seed, STREAM_PAIRS + epoch);
+    sort_by_length(b->order, b->order_room, data->n_pairs, data);
+    cut(b, data, batch_tokens);
+    if (shuffled) shuffle_batches(b, seed, epoch);
+}

@@ -1,0 +1,48 @@
+/* Pairs of id sequences, and the order in which an epoch goes through them (5.1). */
+#ifndef TFM_DATASET_H
+#define TFM_DATASET_H
+
+#include "base/base.h"
+
+/* All ids end to end: pair i has source ids offset[i] .. offset[i + 1]. */
+typedef struct tfm_side {
+    int32_t *ids;
+    size_t n_ids, id_capacity;
+    size_t *offset; /* [n_pairs + 1] */
+    size_t offset_capacity;
+} tfm_side;
+
+typedef struct tfm_dataset {
+    tfm_allocator allocator;
+    tfm_side source, target;
+    size_t n_pairs;
+    size_t longest; /* of either side */
+} tfm_dataset;
+
+tfm_status tfm_dataset_create(tfm_dataset *data, const tfm_allocator *allocator, tfm_error *error);
+void tfm_dataset_destroy(tfm_dataset *data);
+tfm_status tfm_dataset_add(tfm_dataset *data, tfm_ids source, tfm_ids target, tfm_error *error);
+/* CRC-32 of lengths and ids: tells other data from the same. */
+uint32_t tfm_dataset_fingerprint(const tfm_dataset *data);
+
+/*
+ * Batches of pairs: batch b holds order[start[b]] .. order[start[b + 1]]. Pairs are sorted by length (the longer side, equal ones in
+ * random order) and filled up to batch_tokens source and as many target tokens; then the batches are shuffled. A pair longer than
+ * batch_tokens is a batch of its own. A function of the data, batch_tokens, seed and epoch.
+ */
+typedef struct tfm_batches {
+    uint32_t *order; /* [n_pairs]     */
+    size_t *start;   /* [n_pairs + 1] */
+    size_t n;
+    size_t n_pairs;
+    uint32_t *order_room, *permutation; /* to sort and shuffle: [n_pairs] each */
+    size_t *start_room;                 /* [n_pairs + 1]                       */
+} tfm_batches;
+
+tfm_status tfm_batches_create(tfm_batches *batches, const tfm_dataset *data, tfm_error *error);
+void tfm_batches_destroy(tfm_batches *batches, const tfm_allocator *allocator);
+/* shuffled false: in order of length, for validation. */
+void tfm_batches_fill(tfm_batches *batches, const tfm_dataset *data, size_t batch_tokens, uint64_t seed, uint64_t epoch,
+                      bool shuffled);
+
+#endif

@@ -1,0 +1,250 @@
+/* The loop over updates. */
+#include "train/loop.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void tfm_loop_begin(tfm_loop *loop, tfm_training *training, const tfm_loop_hooks *hooks, uint64_t *kept, size_t *n_kept)
+{
+    *loop = (tfm_loop){.training = training, .kept = kept, .n_kept = n_kept, .saved_step = UINT64_MAX, .valid_step = UINT64_MAX};
+    if (hooks) loop->hooks = *hooks;
+    loop->began = loop->saved = now();
+    loop->first_step = training->at.step;
+    loop->progress = (tfm_progress){.struct_size = sizeof loop->progress, .valid_bleu = -1.0, .seconds_left = -1.0,
+                                    .valid_nll = (double)NAN, .valid_perplexity = (double)NAN,
+                                    .best_valid = training->at.best};
+}
+
+/* Target tokens a second over the latest steps. */
+static double measure_rate(tfm_loop *loop, double tokens)
+{
+    const uint64_t done = loop->training->at.step - loop->first_step;
+    const size_t held = done < TFM_RATE_WINDOW ? (size_t)done : TFM_RATE_WINDOW;
+    double seconds = 0.0, sum = 0.0;
+
+    loop->times[(done - 1) % TFM_RATE_WINDOW] = loop->progress.seconds;
+    loop->tokens[(done - 1) % TFM_RATE_WINDOW] = tokens;
+    for (size_t i = 0; i < held; i++) sum += loop->tokens[i];
+    if (done > TFM_RATE_WINDOW) { /* the oldest step's own time is not known: it only starts the clock */
+        const size_t oldest = done % TFM_RATE_WINDOW;
+        seconds = loop->progress.seconds - loop->times[oldest];
+        sum -= loop->tokens[oldest];
+    } else {
+        seconds = loop->progress.seconds;
+    }
+    return seconds > 0.0 ? sum / seconds : 0.0;
+}
+
+/* The nearest of the limits in steps and in time. */
+static void estimate_end(tfm_loop *loop)
+{
+    const tfm_trainer_options *o = loop->training->options;
+    const tfm_position_state *at = &loop->training->at;
+    const uint64_t updates = tfm_training_updates(loop->training);
+    const double pace = loop->progress.seconds / (double)(at->step - loop->first_step); /* seconds a step, all included */
+    double steps = INFINITY;
+
+    if (o->max_steps) steps = fmin(steps, (double)o->max_steps - (double)at->step);
+    if (o->max_epochs)
+        steps = fmin(steps, ((double)o->max_epochs - (double)at->epoch) * (double)updates - (double)at->update);
+    if (o->max_seconds > 0.0 && pace > 0.0) steps = fmin(steps, (o->max_seconds - loop->progress.seconds) / pace);
+    steps = fmax(steps, 0.0);
+    loop->progress.steps_total = isfinite(steps) ? at->step + (uint64_t)steps : 0;
+    loop->progress.seconds_left = isfinite(steps) ? steps * pace : -1.0;
+}
+
+tfm_status tfm_loop_step(tfm_loop *loop, bool *epoch_done, tfm_error *error)
+{
+    tfm_progress *p = &loop->progress;
+    tfm_update update;
+    const tfm_status status = tfm_training_step(loop->training, &update, error);
+
+    if (status != TFM_OK) return status;
+    const double tokens = fmax(1.0, update.sums.target_tokens);
+    p->step = loop->training->at.step;
+    p->epoch = loop->training->at.epoch;
+    p->source_tokens = (uint64_t)update.sums.source_tokens;
+    p->target_tokens = (uint64_t)update.sums.target_tokens;
+    p->loss = update.sums.loss / tokens;
+    p->nll = update.sums.nll / tokens;
+    p->learning_rate = update.rate;
+    p->gradient_norm = update.norm;
+    p->seconds = now() - loop->began;
+    p->tokens_per_s = measure_rate(loop, update.sums.target_tokens);
+    estimate_end(loop);
+    *epoch_done = update.epoch_done;
+    return TFM_OK;
+}
+
+/* true: the caller asked to stop. */
+static bool report(tfm_loop *loop, uint32_t event)
+{
+    const tfm_trainer_options *o = loop->training->options;
+
+    loop->progress.event = event;
+    return o->progress && o->progress(o->progress_user, &loop->progress) != 0;
+}
+
+static bool checkpoint_name(const tfm_loop *loop, uint64_t step, char *path, size_t size)
+{
+    const int n = snprintf(path, size, "%s-%llu.ckpt", loop->training->options->checkpoint_path, (unsigned long long)step);
+    return n > 0 && (size_t)n < size;
+}
+
+/* Deletes the oldest checkpoints that are too many, once the new one is safe. */
+static void forget_old(tfm_loop *loop)
+{
+    char path[sizeof loop->path];
+
+    while (loop->training->options->keep && *loop->n_kept > loop->training->options->keep) {
+        if (checkpoint_name(loop, loop->kept[0], path, sizeof path)) unlink(path);
+        memmove(loop->kept, loop->kept + 1, --*loop->n_kept * sizeof *loop->kept);
+    }
+}
+
+/* Writes x-STEP.ckpt; its own list of files already holds itself. */
+static tfm_status save(tfm_loop *loop, tfm_error *error)
+{
+    const uint64_t step = loop->training->at.step;
+    tfm_status status;
+
+    if (!loop->training->options->checkpoint_path || loop->saved_step == step) return TFM_OK;
+    if (!checkpoint_name(loop, step, loop->path, sizeof loop->path))
+        return tfm_fail(error, TFM_E_INVALID, "checkpoint_path is longer than %zu bytes", sizeof loop->path - 32);
+    if (*loop->n_kept == TFM_KEPT_MAX) memmove(loop->kept, loop->kept + 1, --*loop->n_kept * sizeof *loop->kept);
+    const bool listed = *loop->n_kept && loop->kept[*loop->n_kept - 1] == step; /* resumed, then saved at once */
+    if (!listed) loop->kept[(*loop->n_kept)++] = step;
+    status = loop->hooks.save(loop->hooks.user, loop->path, error);
+    if (status != TFM_OK) {
+        if (!listed) --*loop->n_kept;
+        return status;
+    }
+    forget_old(loop);
+    loop->saved = now();
+    loop->saved_step = step;
+    loop->progress.path = loop->path;
+    return TFM_OK;
+}
+
+/* nll, perplexity and perhaps BLEU of the validation data; counts how long nothing got better. */
+static tfm_status validate(tfm_loop *loop, tfm_error *error)
+{
+    const tfm_trainer_options *o = loop->training->options;
+    tfm_position_state *at = &loop->training->at;
+    tfm_progress *p = &loop->progress;
+    tfm_sums sums;
+    tfm_status status = tfm_training_validate(loop->training, &sums, error);
+
+    if (status != TFM_OK) return status;
+    p->valid_nll = sums.nll / fmax(1.0, sums.target_tokens);
+    p->valid_perplexity = exp(p->valid_nll);
+    if (o->valid_bleu) status = loop->hooks.bleu(loop->hooks.user, &p->valid_bleu, error);
+    if (status != TFM_OK) return status;
+    const double criterion = o->valid_bleu ? p->valid_bleu : p->valid_nll;
+    const bool better = isnan(at->best) || (o->valid_bleu ? criterion > at->best : criterion < at->best);
+    if (better) at->best = criterion;
+    at->stale = better ? 0 : at->stale + 1;
+    p->best_valid = at->best;
+    p->seconds = now() - loop->began;
+    loop->valid_step = at->step;
+    return TFM_OK;
+}
+
+/* Why the training is over, or NULL. */
+static const char *ended(tfm_loop *loop)
+{
+    const tfm_trainer_options *o = loop->training->options;
+    const tfm_position_state *at = &loop->training->at;
+    char *m = loop->message;
+    const size_t size = sizeof loop->message;
+
+    if (o->max_steps && at->step >= o->max_steps) snprintf(m, size, "max_steps %llu reached", (unsigned long long)o->max_steps);
+    else if (o->max_epochs && at->epoch >= o->max_epochs)
+        snprintf(m, size, "max_epochs %llu reached", (unsigned long long)o->max_epochs);
+    else if (o->max_seconds > 0.0 && now() - loop->began >= o->max_seconds)
+        snprintf(m, size, "max_seconds %.0f reached", o->max_seconds);
+    else if (o->patience && at->stale >= o->patience)
+        snprintf(m, size, "%llu validations without a better one (patience)", (unsigned long long)at->stale);
+    else return NULL;
+    return m;
+}
+
+static bool valid_due(const tfm_loop *loop, bool epoch_done)
+{
+    const tfm_trainer_options *o = loop->training->options;
+
+    if (!loop->training->valid.n_pairs) return false;
+    return o->valid_every ? loop->training->at.step % o->valid_every == 0 : epoch_done;
+}
+
+static bool save_due(const tfm_loop *loop, bool epoch_done)
+{
+    const tfm_trainer_options *o = loop->training->options;
+
+    if (!o->checkpoint_path) return false;
+    if (o->checkpoint_seconds > 0.0 && now() - loop->saved >= o->checkpoint_seconds) return true;
+    if (o->checkpoint_steps) return loop->training->at.step % o->checkpoint_steps == 0;
+    return o->checkpoint_seconds <= 0.0 && epoch_done;
+}
+
+/* One update and all that is due after it. *stop: the caller asked to stop. */
+static tfm_status advance(tfm_loop *loop, bool *stop, tfm_error *error)
+{
+    bool epoch_done;
+    tfm_status status = tfm_loop_step(loop, &epoch_done, error);
+
+    if (status != TFM_OK) return status;
+    *stop |= report(loop, TFM_EVENT_STEP);
+    if (epoch_done) *stop |= report(loop, TFM_EVENT_EPOCH);
+    if (!*stop && valid_due(loop, epoch_done)) {
+        status = validate(loop, error);
+        if (status != TFM_OK) return status;
+        *stop |= report(loop, TFM_EVENT_VALID);
+    }
+    if (!save_due(loop, epoch_done)) return TFM_OK;
+    status = save(loop, error);
+    if (status == TFM_OK) *stop |= report(loop, TFM_EVENT_CHECKPOINT);
+    return status;
+}
+
+/* The last state is kept, and validated when the training ended by itself. */
+static tfm_status finish(tfm_loop *loop, bool stopped, tfm_error *error)
+{
+    const uint64_t step = loop->training->at.step;
+    tfm_status status = TFM_OK;
+
+    if (!stopped && loop->training->valid.n_pairs && loop->valid_step != step) {
+        status = validate(loop, error);
+        if (status == TFM_OK) report(loop, TFM_EVENT_VALID);
+    }
+    if (status == TFM_OK && loop->training->options->checkpoint_path && loop->saved_step != step) {
+        status = save(loop, error);
+        if (status == TFM_OK) report(loop, TFM_EVENT_CHECKPOINT);
+    }
+    if (status != TFM_OK) return status;
+    if (stopped) snprintf(loop->message, sizeof loop->message, "stopped by the caller");
+    loop->progress.message = loop->message;
+    report(loop, TFM_EVENT_DONE);
+    return stopped ? tfm_fail(error, TFM_E_CANCELLED, "the training was stopped at step %llu", (unsigned long long)step) : TFM_OK;
+}
+
+tfm_status tfm_loop_run(tfm_loop *loop, tfm_error *error)
+{
+    bool stop = false;
+
+    while (!stop && !ended(loop)) {
+        const tfm_status status = advance(loop, &stop, error);
+        if (status != TFM_OK) return status;
+    }
+    return finish(loop, stop, error);
+}

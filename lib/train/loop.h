@@ -1,0 +1,34 @@
+/* Training to the end: limits, validation, early stopping, checkpoints, progress. */
+#ifndef TFM_LOOP_H
+#define TFM_LOOP_H
+
+#include "train/checkpoint.h"
+
+/* What the loop needs from above: BLEU needs the decoder, a checkpoint the tokenizer. */
+typedef struct tfm_loop_hooks {
+    tfm_status (*bleu)(void *user, double *bleu, tfm_error *error);
+    tfm_status (*save)(void *user, const char *path, tfm_error *error);
+    void *user;
+} tfm_loop_hooks;
+
+enum { TFM_RATE_WINDOW = 32 };
+
+typedef struct tfm_loop {
+    tfm_training *training;
+    tfm_loop_hooks hooks;
+    uint64_t *kept; /* as in tfm_checkpoint */
+    size_t *n_kept;
+    double began, saved;   /* seconds on the monotonic clock */
+    uint64_t first_step;   /* of this process                */
+    double times[TFM_RATE_WINDOW], tokens[TFM_RATE_WINDOW]; /* of the latest steps */
+    tfm_progress progress;
+    uint64_t saved_step, valid_step; /* UINT64_MAX: not yet */
+    char message[160], path[4096];
+} tfm_loop;
+
+void tfm_loop_begin(tfm_loop *loop, tfm_training *training, const tfm_loop_hooks *hooks, uint64_t *kept, size_t *n_kept);
+/* One update, and what it was in loop->progress. */
+tfm_status tfm_loop_step(tfm_loop *loop, bool *epoch_done, tfm_error *error);
+tfm_status tfm_loop_run(tfm_loop *loop, tfm_error *error);
+
+#endif

@@ -1,0 +1,74 @@
+/* The state of a training and one update of it: gradients of the batches, Adam, the schedule. */
+#ifndef TFM_TRAINING_H
+#define TFM_TRAINING_H
+
+#include "model/forward.h"
+#include "train/dataset.h"
+
+/* Packed ids of one batch, in buffers that grow to the largest. */
+typedef struct tfm_packed {
+    int32_t *source, *inputs, *labels;
+    uint32_t *source_positions, *target_positions;
+    size_t *source_offset, *target_offset;
+    size_t source_capacity, target_capacity, pair_capacity;
+    size_t n_pairs, n_source, n_target;
+} tfm_packed;
+
+/* Where a training stands: what a checkpoint keeps beside weights and moments. */
+typedef struct tfm_position_state {
+    uint64_t step;   /* updates done                              */
+    uint64_t epoch;  /* passes finished                           */
+    uint64_t update; /* updates of the present epoch that are done */
+    double best;     /* criterion of early stopping; NaN: none yet */
+    uint64_t stale;  /* validations since it was reached           */
+} tfm_position_state;
+
+typedef struct tfm_training {
+    tfm_allocator allocator;
+    const tfm_trainer_options *options; /* checked; owned by the handle */
+    tfm_pool *pool;
+    tfm_run run;
+    tfm_weights weights;
+    float *block; /* weights, gradients, m, v: weights.size floats each */
+    float *w, *g, *m, *v;
+    float *position;
+    size_t position_rows;
+    tfm_transformer transformer;
+    tfm_dataset data, valid;
+    tfm_batches batches, valid_batches;
+    uint64_t filled_epoch; /* the epoch that batches holds, or UINT64_MAX */
+    tfm_packed packed;
+    double *partial; /* of the gradient norm */
+    size_t n_partial;
+    tfm_position_state at;
+} tfm_training;
+
+/* What an update, or a pass over the validation data, found: sums over tokens. */
+typedef struct tfm_sums {
+    double loss, nll, source_tokens, target_tokens;
+} tfm_sums;
+
+typedef struct tfm_update {
+    tfm_sums sums; /* over all ranks */
+    double rate, norm;
+    bool epoch_done;
+} tfm_update;
+
+/* data: weights->options' parameters, copied. */
+tfm_status tfm_training_create(tfm_training *t, const tfm_model_options *model, const float *data,
+                               const tfm_trainer_options *options, const tfm_allocator *allocator, tfm_error *error);
+void tfm_training_destroy(tfm_training *t);
+
+/* After data was filled: plans its batches. Likewise for valid. */
+tfm_status tfm_training_set_data(tfm_training *t, tfm_dataset *data, tfm_error *error);
+tfm_status tfm_training_set_valid(tfm_training *t, tfm_dataset *valid, tfm_error *error);
+
+/* Updates in an epoch. */
+uint64_t tfm_training_updates(const tfm_training *t);
+
+/* One update. On failure weights, moments and position are unchanged. */
+tfm_status tfm_training_step(tfm_training *t, tfm_update *update, tfm_error *error);
+/* Mean loss of the validation data, without smoothing or dropout. */
+tfm_status tfm_training_validate(tfm_training *t, tfm_sums *sums, tfm_error *error);
+
+#endif
