@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 enum { MAX_THREADS = 1024 };
 
@@ -13,6 +14,7 @@ struct tfm_pool {
     tfm_allocator allocator;
     size_t n_threads; /* with the caller */
     size_t n_started;
+    pid_t process; /* whose threads these are: a fork has none of them */
     struct worker {
         tfm_pool *pool;
         pthread_t thread;
@@ -87,6 +89,7 @@ tfm_status tfm_pool_create(tfm_pool **out, uint32_t n_threads, const tfm_allocat
     if (!pool) return tfm_fail(error, TFM_E_NOMEM, "thread pool: %zu bytes", sizeof *pool);
     pool->allocator = a;
     pool->n_threads = n_threads ? n_threads : usable_cores();
+    pool->process = getpid();
     pthread_mutex_init(&pool->mutex, NULL);
     pthread_cond_init(&pool->work, NULL);
     pthread_cond_init(&pool->done, NULL);
@@ -107,11 +110,8 @@ tfm_status tfm_pool_create(tfm_pool **out, uint32_t n_threads, const tfm_allocat
     return TFM_OK;
 }
 
-void tfm_pool_free(tfm_pool *pool)
+static void stop_workers(tfm_pool *pool)
 {
-    if (!pool) return;
-    const tfm_allocator a = pool->allocator;
-
     pthread_mutex_lock(&pool->mutex);
     pool->quit = true;
     pthread_cond_broadcast(&pool->work);
@@ -120,6 +120,14 @@ void tfm_pool_free(tfm_pool *pool)
     pthread_cond_destroy(&pool->done);
     pthread_cond_destroy(&pool->work);
     pthread_mutex_destroy(&pool->mutex);
+}
+
+void tfm_pool_free(tfm_pool *pool)
+{
+    if (!pool) return;
+    const tfm_allocator a = pool->allocator;
+
+    if (pool->process == getpid()) stop_workers(pool);
     tfm_free(&a, pool->workers, pool->n_threads, sizeof *pool->workers);
     tfm_free(&a, pool, 1, sizeof *pool);
 }
@@ -131,7 +139,7 @@ size_t tfm_pool_threads(const tfm_pool *pool)
 
 void tfm_pool_run(tfm_pool *pool, tfm_task_fn *fn, void *arg, size_t n_tasks)
 {
-    if (n_tasks <= 1 || !pool->n_started) {
+    if (n_tasks <= 1 || !pool->n_started || pool->process != getpid()) {
         for (size_t task = 0; task < n_tasks; task++) fn(arg, task, 0);
         return;
     }
