@@ -9,12 +9,13 @@ START_TEST(c32_sizes_of_shapes_are_checked)
     } cases[] = {
         {{.dtype = TFM_F32}, 1},
         {{.dtype = TFM_F32, .rank = 4, .shape = {2, 3, 5, 7}}, 210},
-        {{.dtype = TFM_F32, .rank = 5}, 0},
+        {{.dtype = TFM_I8, .rank = 5, .shape = {1, 1, 1, 1}, .data = "x"}, 0},
         {{.dtype = TFM_F32, .rank = 2, .shape = {3, 0}}, 0},
         {{.dtype = TFM_F32, .rank = 1, .shape = {UINT64_MAX}}, 0},
         {{.dtype = TFM_F32, .rank = 1, .shape = {SIZE_MAX / 4}}, SIZE_MAX / 4},
         {{.dtype = TFM_F32, .rank = 1, .shape = {SIZE_MAX / 4 + 1}}, 0},
         {{.dtype = TFM_I8, .rank = 2, .shape = {UINT64_C(1) << 32, UINT64_C(1) << 32}}, 0},
+        {{.dtype = TFM_I8, .rank = 2, .shape = {(UINT64_C(1) << 61) + 1, 8}}, 0}, /* wraps to 8 */
     };
     size_t elements, size;
 
@@ -126,6 +127,7 @@ START_TEST(c32_lying_headers_are_refused)
         {ONE("F32", "[4611686018427387906]", "[0,8]"), "overflows", TFM_E_FORMAT},
         {ONE("F32", "[4294967296,4294967296]", "[0,8]"), "overflows", TFM_E_FORMAT},
         {ONE("U8", "[4294967296,4294967296,1,8]", "[0,8]"), "overflows", TFM_E_FORMAT},
+        {ONE("U8", "[2305843009213693953,8]", "[0,8]"), "overflows", TFM_E_FORMAT}, /* wraps to 8 */
         {ONE("F32", "[4294967296]", "[0,8]"), "needs 17179869184 bytes", TFM_E_FORMAT},
         {ONE("F32", "[9223372036854775807]", "[0,8]"), "overflows", TFM_E_FORMAT},
         {ONE("F32", "[18446744073709551618]", "[0,8]"), "damaged", TFM_E_FORMAT},
