@@ -1,0 +1,297 @@
+/* The public tokenizer: checks arguments, reads and writes files, and fits results into the caller's memory. */
+#include "base/file.h"
+#include "format/safetensors.h"
+#include "text/bpe_codes.h"
+#include "text/tokenizer.h"
+#include "text/tokenizer_learn.h"
+#include "text/words.h"
+
+static const tfm_tokenizer_options defaults = {
+    .struct_size = sizeof(tfm_tokenizer_options),
+    .dialect = TFM_BPE_REVERSIBLE,
+    .vocab_size = 8000,
+    .merges = 10000,
+    .min_frequency = 2,
+};
+
+/* ------------------------------------------------------------------------------------------------- learning ---- */
+
+void tfm_tokenizer_options_init(tfm_tokenizer_options *options, size_t struct_size)
+{
+    tfm_options_fill(options, struct_size, &defaults, sizeof defaults);
+}
+
+static tfm_status check_options(const tfm_tokenizer_options *o, tfm_error *error)
+{
+    if (o->dialect != TFM_BPE_REVERSIBLE && o->dialect != TFM_BPE_SUBWORD_NMT)
+        return tfm_fail(error, TFM_E_UNSUPPORTED, "dialect is %u, only %d and %d are known", o->dialect,
+                        TFM_BPE_REVERSIBLE, TFM_BPE_SUBWORD_NMT);
+    if (!o->min_frequency) return tfm_fail(error, TFM_E_INVALID, "min_frequency is 0, must be at least 1");
+    if (o->dialect == TFM_BPE_REVERSIBLE &&
+        (o->vocab_size < TFM_TOKENIZER_BYTES || o->vocab_size > TFM_TOKENIZER_MAX_VOCAB))
+        return tfm_fail(error, TFM_E_INVALID, "vocab_size is %u, not in %d..%d", o->vocab_size, TFM_TOKENIZER_BYTES,
+                        TFM_TOKENIZER_MAX_VOCAB);
+    return TFM_OK;
+}
+
+tfm_status tfm_tokenizer_learn(tfm_tokenizer **out, const tfm_tokenizer_options *options, const tfm_text *lines,
+                               size_t n_lines, tfm_error *error)
+{
+    tfm_tokenizer_options own = defaults;
+
+    if (!out) return tfm_fail(error, TFM_E_INVALID, "out is NULL");
+    *out = NULL;
+    if (!lines && n_lines) return tfm_fail(error, TFM_E_INVALID, "lines is NULL");
+    tfm_status status = tfm_options_read(&own, sizeof own, sizeof own, options, error);
+    if (status == TFM_OK) status = check_options(&own, error);
+    return status == TFM_OK ? tfm_tokenizer_from_lines(out, &own, lines, n_lines, error) : status;
+}
+
+/* ---------------------------------------------------------------------------------------------------- files ---- */
+
+/* Puts the name of the file before a message about its content. */
+static tfm_status name_file(tfm_status status, const char *path, const tfm_error *inner, tfm_error *error)
+{
+    const size_t size = strlen(path), shown = 100; /* the end of a long path says more than its beginning */
+
+    if (status == TFM_OK) return status;
+    return tfm_fail(error, status, "%s: %s", size > shown ? path + size - shown : path, inner->message);
+}
+
+/* A model file begins with the size of its header, whose upper bytes are 0. */
+static bool is_json(tfm_mapping file)
+{
+    size_t at = 0;
+
+    while (at < file.size && (file.data[at] == ' ' || (file.data[at] >= '\t' && file.data[at] <= '\r'))) at++;
+    return at < file.size && file.data[at] == '{' && (file.size < 8 || file.data[7]);
+}
+
+/* The tokenizer's own file, or a model file. */
+static tfm_status read_file(tfm_tokenizer **out, tfm_mapping file, const char *path, const tfm_allocator *allocator,
+                            tfm_error *error)
+{
+    tfm_text json = {(const char *)file.data, file.size};
+    tfm_safetensors *model = NULL;
+    tfm_error inner = {0};
+
+    if (!is_json(file)) {
+        const tfm_status status = tfm_safetensors_parse(&model, file.data, file.size, path, allocator, error);
+        if (status != TFM_OK) return status;
+        json = tfm_safetensors_metadata(model, "tokenizer");
+    }
+    const tfm_status status = json.data ? tfm_tokenizer_from_json(out, json, allocator, &inner)
+                                        : tfm_fail(&inner, TFM_E_FORMAT, "the model has no tokenizer");
+    tfm_safetensors_close(model);
+    return name_file(status, path, &inner, error);
+}
+
+tfm_status tfm_tokenizer_load(tfm_tokenizer **out, const char *path, const tfm_allocator *allocator, tfm_error *error)
+{
+    tfm_mapping file;
+
+    if (!out) return tfm_fail(error, TFM_E_INVALID, "out is NULL");
+    *out = NULL;
+    if (!path) return tfm_fail(error, TFM_E_INVALID, "path is NULL");
+    tfm_status status = tfm_file_map(&file, path, error);
+    if (status != TFM_OK) return status;
+    status = read_file(out, file, path, allocator, error);
+    tfm_file_unmap(&file);
+    return status;
+}
+
+tfm_status tfm_tokenizer_import(tfm_tokenizer **out, const char *codes_path, const tfm_text *lines, size_t n_lines,
+                                const tfm_allocator *allocator, tfm_error *error)
+{
+    tfm_error inner = {0};
+    tfm_mapping file;
+
+    if (!out) return tfm_fail(error, TFM_E_INVALID, "out is NULL");
+    *out = NULL;
+    if (!codes_path || (!lines && n_lines))
+        return tfm_fail(error, TFM_E_INVALID, "%s is NULL", codes_path ? "lines" : "codes_path");
+    tfm_status status = tfm_file_map(&file, codes_path, error);
+    if (status != TFM_OK) return status;
+    const tfm_text codes = {(const char *)file.data, file.size};
+    status = tfm_tokenizer_from_codes(out, codes, lines, n_lines, allocator, &inner);
+    tfm_file_unmap(&file);
+    return name_file(status, codes_path, &inner, error);
+}
+
+typedef tfm_status (*format_fn)(const tfm_tokenizer *tokenizer, tfm_buffer *out, tfm_error *error);
+
+static tfm_status write_file(const tfm_tokenizer *t, const char *path, format_fn format, tfm_error *error)
+{
+    tfm_buffer text = {.allocator = t->allocator};
+    tfm_status status = format(t, &text, error);
+
+    if (status == TFM_OK) status = tfm_file_write(path, text.data, text.size, error);
+    tfm_buffer_free(&text);
+    return status;
+}
+
+tfm_status tfm_tokenizer_save(const tfm_tokenizer *tokenizer, const char *path, tfm_error *error)
+{
+    if (!tokenizer || !path) return tfm_fail(error, TFM_E_INVALID, "%s is NULL", tokenizer ? "path" : "tokenizer");
+    return write_file(tokenizer, path, tfm_tokenizer_to_json, error);
+}
+
+tfm_status tfm_tokenizer_export(const tfm_tokenizer *tokenizer, const char *codes_path, tfm_error *error)
+{
+    if (!tokenizer || !codes_path)
+        return tfm_fail(error, TFM_E_INVALID, "%s is NULL", tokenizer ? "codes_path" : "tokenizer");
+    if (tokenizer->dialect != TFM_BPE_SUBWORD_NMT)
+        return tfm_fail(error, TFM_E_INVALID, "only a tokenizer of dialect %d has a codes file, this one is of %u",
+                        TFM_BPE_SUBWORD_NMT, tokenizer->dialect);
+    return write_file(tokenizer, codes_path, tfm_bpe_codes_write, error);
+}
+
+void tfm_tokenizer_free(tfm_tokenizer *tokenizer)
+{
+    tfm_tokenizer_destroy(tokenizer);
+}
+
+/* ----------------------------------------------------------------------------------------------- vocabulary ---- */
+
+uint32_t tfm_tokenizer_vocab_size(const tfm_tokenizer *tokenizer)
+{
+    return tokenizer ? tokenizer->vocab.n : 0;
+}
+
+uint32_t tfm_tokenizer_dialect(const tfm_tokenizer *tokenizer)
+{
+    return tokenizer ? tokenizer->dialect : 0;
+}
+
+tfm_text tfm_tokenizer_token(const tfm_tokenizer *tokenizer, int32_t id)
+{
+    if (!tokenizer || id < 0 || (uint32_t)id >= tokenizer->vocab.n) return (tfm_text){"", 0};
+    return tfm_vocab_text(&tokenizer->vocab, (uint32_t)id);
+}
+
+int32_t tfm_tokenizer_id(const tfm_tokenizer *tokenizer, tfm_text token)
+{
+    if (!tokenizer || !token.data) return TFM_UNK;
+    const uint32_t id = tfm_vocab_find(&tokenizer->vocab, token, (tfm_text){0});
+    return id == TFM_VOCAB_NONE ? TFM_UNK : (int32_t)id;
+}
+
+/* ------------------------------------------------------------------------------------------- text <-> tokens ---- */
+
+static tfm_status check_line(const tfm_tokenizer *tokenizer, tfm_text line, const void *out, size_t capacity,
+                             const size_t *size, tfm_error *error)
+{
+    if (!tokenizer) return tfm_fail(error, TFM_E_INVALID, "tokenizer is NULL");
+    if (!size) return tfm_fail(error, TFM_E_INVALID, "the result's size is NULL");
+    if (!out && capacity) return tfm_fail(error, TFM_E_INVALID, "capacity is %zu at NULL", capacity);
+    if (!line.data && line.size) return tfm_fail(error, TFM_E_INVALID, "text has %zu bytes at NULL", line.size);
+    const size_t invalid = tfm_utf8_find_invalid(line);
+    if (invalid == SIZE_MAX) return TFM_OK;
+    return tfm_fail(error, TFM_E_FORMAT, "text is not UTF-8 at byte %zu: repair it first", invalid);
+}
+
+/* The caller's memory: filled as far as it goes, counted to the end. */
+typedef struct sink {
+    int32_t *ids;
+    char *text;
+    size_t capacity, size;
+} sink;
+
+static void take_id(void *user, const tfm_token *token)
+{
+    sink *s = user;
+
+    if (s->size < s->capacity) s->ids[s->size] = token->id == TFM_VOCAB_NONE ? TFM_UNK : (int32_t)token->id;
+    s->size++;
+}
+
+tfm_status tfm_tokenizer_encode(const tfm_tokenizer *tokenizer, tfm_text line, int32_t *ids, size_t capacity,
+                                size_t *n_ids, tfm_error *error)
+{
+    sink s = {.ids = ids, .capacity = capacity};
+    tfm_status status = check_line(tokenizer, line, ids, capacity, n_ids, error);
+
+    if (status == TFM_OK) status = tfm_tokenizer_cut(tokenizer, line, take_id, &s, error);
+    if (status == TFM_OK) *n_ids = s.size;
+    return status;
+}
+
+static void take_bytes(sink *s, tfm_text text)
+{
+    if (s->size < s->capacity && text.size)
+        memcpy(s->text + s->size, text.data, text.size < s->capacity - s->size ? text.size : s->capacity - s->size);
+    s->size += text.size;
+}
+
+typedef struct segments {
+    sink sink;
+    bool begun;
+} segments;
+
+static void take_segment(void *user, const tfm_token *token)
+{
+    segments *s = user;
+
+    if (s->begun) take_bytes(&s->sink, (tfm_text){" ", 1});
+    s->begun = true;
+    take_bytes(&s->sink, token->text);
+    take_bytes(&s->sink, token->mark);
+}
+
+tfm_status tfm_tokenizer_segment(const tfm_tokenizer *tokenizer, tfm_text line, char *text, size_t capacity,
+                                 size_t *size, tfm_error *error)
+{
+    segments s = {.sink = {.text = text, .capacity = capacity}};
+    tfm_status status = check_line(tokenizer, line, text, capacity, size, error);
+    size_t leading = 0, trailing = 0;
+
+    if (status != TFM_OK) return status;
+    if (tokenizer->dialect == TFM_BPE_SUBWORD_NMT) tfm_words_margins(line, &leading, &trailing);
+    take_bytes(&s.sink, (tfm_text){line.data, leading});
+    status = tfm_tokenizer_cut(tokenizer, line, take_segment, &s, error);
+    take_bytes(&s.sink, tfm_text_from((tfm_text){line.data, line.size}, line.size - trailing));
+    if (status == TFM_OK) *size = s.sink.size;
+    return status;
+}
+
+static tfm_status check_ids(const tfm_tokenizer *tokenizer, tfm_ids ids, const char *text, size_t capacity,
+                            const size_t *size, tfm_error *error)
+{
+    const tfm_status status = check_line(tokenizer, (tfm_text){0}, text, capacity, size, error);
+
+    if (status != TFM_OK) return status;
+    if (!ids.data && ids.size) return tfm_fail(error, TFM_E_INVALID, "there are %zu ids at NULL", ids.size);
+    for (size_t i = 0; i < ids.size; i++)
+        if (ids.data[i] < 0 || (uint32_t)ids.data[i] >= tokenizer->vocab.n)
+            return tfm_fail(error, TFM_E_INVALID, "id %zu is %d, not in 0..%u", i, ids.data[i], tokenizer->vocab.n - 1);
+    return TFM_OK;
+}
+
+tfm_status tfm_tokenizer_decode(const tfm_tokenizer *tokenizer, tfm_ids ids, char *text, size_t capacity, size_t *size,
+                                tfm_error *error)
+{
+    const tfm_status status = check_ids(tokenizer, ids, text, capacity, size, error);
+
+    if (status != TFM_OK) return status;
+    tfm_buffer joined = {.allocator = tokenizer->allocator};
+    tfm_tokenizer_join(tokenizer, ids, &joined);
+    const bool bad = joined.bad;
+    /* Bytes in an order that no encoding gives must not become invalid text. */
+    if (!bad) *size = tfm_utf8_replace_invalid((tfm_text){joined.data, joined.size}, text, capacity);
+    tfm_buffer_free(&joined);
+    return bad ? tfm_fail(error, TFM_E_NOMEM, "no memory for the text of %zu ids", ids.size) : TFM_OK;
+}
+
+/* ---------------------------------------------------------------------------------------------------- UTF-8 ---- */
+
+size_t tfm_utf8_check(tfm_text text)
+{
+    return text.data ? tfm_utf8_find_invalid(text) : SIZE_MAX;
+}
+
+void tfm_utf8_repair(tfm_text text, char *out, size_t capacity, size_t *size)
+{
+    const size_t all = text.data ? tfm_utf8_replace_invalid(text, out, out ? capacity : 0) : 0;
+
+    if (size) *size = all;
+}

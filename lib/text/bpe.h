@@ -1,0 +1,64 @@
+/* Merges of byte pair encoding, and their application to one word. */
+#ifndef TFM_BPE_H
+#define TFM_BPE_H
+
+#include "text/pairs.h"
+
+#define TFM_BPE_NONE UINT32_MAX /* a symbol that no merge knows */
+
+/* Symbols are numbers that the owner of the strings has given. */
+typedef struct tfm_merge {
+    uint32_t left, right, result;
+} tfm_merge;
+
+typedef struct tfm_bpe {
+    tfm_allocator allocator;
+    tfm_merge *merges; /* [n] first learned first */
+    size_t n, capacity;
+    tfm_pairs ranks; /* (left, right) -> index of the first merge of them; less is earlier */
+} tfm_bpe;
+
+void tfm_bpe_init(tfm_bpe *bpe, const tfm_allocator *allocator);
+void tfm_bpe_free(tfm_bpe *bpe);
+/* Appends a merge. A pair that comes again is kept, for the file's sake, and has no effect. false: no memory. */
+bool tfm_bpe_add(tfm_bpe *bpe, tfm_merge merge);
+
+typedef struct tfm_bpe_part {
+    uint32_t symbol; /* or TFM_BPE_NONE               */
+    uint32_t start;  /* byte of the word at which it begins */
+} tfm_bpe_part;
+
+enum {
+    TFM_BPE_SMALL = 256,          /* parts of a word that needs no allocation */
+    TFM_BPE_MAX_WORD = 1000000000 /* parts; so that positions fit in 32 bits  */
+};
+
+/* Memory for one word after the other; lives on a caller's stack. */
+typedef struct tfm_bpe_work {
+    tfm_allocator allocator;
+    size_t capacity;           /* parts */
+    tfm_bpe_part *parts;       /* [capacity] the word: its characters before, its pieces after    */
+    uint64_t *heap;            /* [2 capacity] merges that may be due: rank << 32 | part          */
+    uint32_t *previous, *next; /* [capacity] the list of parts                                    */
+    uint32_t *due;             /* [capacity] where the present merge goes                         */
+    size_t heap_size;
+    tfm_block block; /* the arrays of a longer word */
+    struct {
+        uint64_t heap[2 * TFM_BPE_SMALL];
+        tfm_bpe_part parts[TFM_BPE_SMALL];
+        uint32_t previous[TFM_BPE_SMALL], next[TFM_BPE_SMALL], due[TFM_BPE_SMALL];
+    } small;
+} tfm_bpe_work;
+
+void tfm_bpe_work_init(tfm_bpe_work *work, const tfm_allocator *allocator);
+void tfm_bpe_work_free(tfm_bpe_work *work);
+/* Makes room for n parts; those there are lost. n <= TFM_BPE_MAX_WORD. false: no memory. */
+bool tfm_bpe_work_reserve(tfm_bpe_work *work, size_t n);
+
+/*
+ * Merges work->parts[0..n) and returns how many are left. The earliest merge that occurs goes first, at all its places
+ * from left to right, until none occurs. Time O(n log n).
+ */
+size_t tfm_bpe_apply(const tfm_bpe *bpe, tfm_bpe_work *work, size_t n);
+
+#endif

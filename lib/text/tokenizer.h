@@ -1,0 +1,64 @@
+/* The tokenizer behind tfm_tokenizer: both dialects, its JSON text, and what learning needs of it. */
+#ifndef TFM_TOKENIZER_H
+#define TFM_TOKENIZER_H
+
+#include "text/bpe.h"
+#include "text/vocab.h"
+
+enum {
+    TFM_TOKENIZER_SPECIALS = 4,         /* <pad> <eos> <bos> <unk>                  */
+    TFM_TOKENIZER_BYTES = 260,          /* reversible: specials and <0x00>..<0xFF>  */
+    TFM_TOKENIZER_MAX_VOCAB = 16777216, /* entries; what a model may have           */
+};
+
+#define TFM_TOKENIZER_SPACE "\xE2\x96\x81" /* U+2581: a space in the tokens of the reversible dialect */
+
+struct tfm_tokenizer {
+    tfm_allocator allocator;
+    uint32_t dialect;
+    tfm_vocab vocab; /* id -> token */
+    tfm_bpe bpe;
+    tfm_vocab pieces; /* subword-nmt: strings of the merges' symbols, with "</w>"; else symbols are ids */
+};
+
+/* Specials, and bytes in the reversible dialect; no merges yet. */
+tfm_status tfm_tokenizer_new(tfm_tokenizer **out, uint32_t dialect, const tfm_allocator *allocator, tfm_error *error);
+void tfm_tokenizer_destroy(tfm_tokenizer *tokenizer); /* takes NULL */
+tfm_status tfm_tokenizer_copy(tfm_tokenizer **out, const tfm_tokenizer *tokenizer, const tfm_allocator *allocator,
+                              tfm_error *error);
+
+/* Appends a token. TFM_E_FORMAT when it may not be one or is there already. */
+tfm_status tfm_tokenizer_add_token(tfm_tokenizer *tokenizer, tfm_text token, tfm_error *error);
+/* Appends a merge. TFM_E_FORMAT when a part of it is neither a character nor the result of an earlier merge (or, in
+ * the reversible dialect, when a part or the result is not in the vocabulary). */
+tfm_status tfm_tokenizer_add_merge(tfm_tokenizer *tokenizer, tfm_text left, tfm_text right, tfm_error *error);
+/* The strings of the merges' symbols. */
+const tfm_vocab *tfm_tokenizer_pieces(const tfm_tokenizer *tokenizer);
+
+/* A token of a line: the string is text then mark; id is TFM_VOCAB_NONE when it is not in the vocabulary. */
+typedef struct tfm_token {
+    uint32_t id;
+    tfm_text text, mark;
+} tfm_token;
+
+typedef void (*tfm_token_fn)(void *user, const tfm_token *token);
+
+/* The symbols of the characters of a word, in work->parts; *n receives how many. */
+tfm_status tfm_tokenizer_spell(const tfm_tokenizer *tokenizer, tfm_text word, tfm_bpe_work *work, size_t *n,
+                               tfm_error *error);
+/* Cuts one word of tfm_words_next(), or a line of valid UTF-8, into tokens. */
+tfm_status tfm_tokenizer_cut_word(const tfm_tokenizer *tokenizer, tfm_text word, tfm_bpe_work *work, tfm_token_fn take,
+                                  void *user, tfm_error *error);
+tfm_status tfm_tokenizer_cut(const tfm_tokenizer *tokenizer, tfm_text line, tfm_token_fn take, void *user,
+                             tfm_error *error);
+/* Appends the text of ids, which are all in the vocabulary, to out: it may be invalid UTF-8 when bytes are among them.
+ */
+void tfm_tokenizer_join(const tfm_tokenizer *tokenizer, tfm_ids ids, tfm_buffer *out);
+
+/* One JSON text, always the same for the same tokenizer. */
+tfm_status tfm_tokenizer_to_json(const tfm_tokenizer *tokenizer, tfm_buffer *out, tfm_error *error);
+/* Refuses whatever does not make a tokenizer: TFM_E_FORMAT, TFM_E_UNSUPPORTED, TFM_E_NOMEM. allocator NULL: malloc. */
+tfm_status tfm_tokenizer_from_json(tfm_tokenizer **out, tfm_text json, const tfm_allocator *allocator,
+                                   tfm_error *error);
+
+#endif

@@ -1,0 +1,120 @@
+/* Where words end: at spaces in the dialect of subword-nmt, and between kinds of characters in the reversible one. */
+#include "text/words.h"
+
+#include <utf8proc.h>
+
+/*
+ * Reversible: a word is a run of letters, or of punctuation and symbols, or a single digit, so that numbers are spelt
+ * and no merge learns "1995,". One space before it belongs to it, as in " the"; further spaces are a word of their own,
+ * and so are other white space and control characters. Marks and joiners stay with what they follow. A line begins with
+ * a space that is not there, so that its first word is the same as later on; decoding takes it away. Put together, the
+ * words of a line are that space and the line.
+ */
+typedef enum kind { LETTER, DIGIT, SYMBOL, BLANK, MARK, SPACE } kind;
+
+static kind kind_of(uint32_t code)
+{
+    if (code == ' ') return SPACE;
+    switch (utf8proc_category((utf8proc_int32_t)code)) {
+    case UTF8PROC_CATEGORY_LU:
+    case UTF8PROC_CATEGORY_LL:
+    case UTF8PROC_CATEGORY_LT:
+    case UTF8PROC_CATEGORY_LM:
+    case UTF8PROC_CATEGORY_LO:
+        return LETTER;
+    case UTF8PROC_CATEGORY_MN:
+    case UTF8PROC_CATEGORY_MC:
+    case UTF8PROC_CATEGORY_ME:
+    case UTF8PROC_CATEGORY_CF:
+        return MARK;
+    case UTF8PROC_CATEGORY_ND:
+    case UTF8PROC_CATEGORY_NL:
+    case UTF8PROC_CATEGORY_NO:
+        return DIGIT;
+    case UTF8PROC_CATEGORY_ZS:
+    case UTF8PROC_CATEGORY_ZL:
+    case UTF8PROC_CATEGORY_ZP:
+    case UTF8PROC_CATEGORY_CC:
+        return BLANK;
+    default:
+        return SYMBOL;
+    }
+}
+
+static bool is_margin(char c)
+{
+    return c == ' ' || c == '\r' || c == '\n';
+}
+
+void tfm_words_margins(tfm_text line, size_t *leading, size_t *trailing)
+{
+    size_t end = line.size;
+
+    *leading = 0;
+    while (*leading < end && is_margin(line.data[*leading])) ++*leading;
+    while (end > *leading && is_margin(line.data[end - 1])) end--;
+    *trailing = line.size - end;
+}
+
+void tfm_words_begin(tfm_words *words, uint32_t dialect, tfm_text line)
+{
+    size_t leading, trailing;
+
+    words->split = dialect == TFM_BPE_SUBWORD_NMT;
+    words->ahead = !words->split && line.size;
+    words->rest = line;
+    if (!words->split) return;
+    tfm_words_margins(line, &leading, &trailing);
+    words->rest = tfm_text_from(line, leading);
+    words->rest.size -= trailing;
+}
+
+static bool next_split(tfm_words *words, tfm_text *word)
+{
+    tfm_text rest = words->rest;
+
+    while (rest.size && *rest.data == ' ') rest = tfm_text_from(rest, 1);
+    const char *end = rest.size ? memchr(rest.data, ' ', rest.size) : NULL;
+    *word = (tfm_text){rest.data, end ? (size_t)(end - rest.data) : rest.size};
+    words->rest = tfm_text_from(rest, word->size);
+    return word->size > 0;
+}
+
+/* Bytes of the run that text begins with. */
+static size_t run(tfm_text text)
+{
+    uint32_t code;
+    size_t size = (size_t)tfm_utf8_read(text, &code);
+    kind first = kind_of(code);
+
+    if (first == MARK) first = LETTER;
+    for (size_t n = 1; n < TFM_WORDS_MAX && size < text.size; n++) {
+        const int bytes = tfm_utf8_read(tfm_text_from(text, size), &code);
+        const kind next = kind_of(code);
+        if (next != MARK && (next != first || first == DIGIT)) break;
+        size += (size_t)bytes;
+    }
+    return size;
+}
+
+bool tfm_words_next(tfm_words *words, tfm_text *word)
+{
+    const tfm_text rest = words->rest;
+    size_t spaces = words->ahead, in_line = 0, text = 0;
+    uint32_t code;
+
+    if (words->split) return next_split(words, word);
+    while (spaces < TFM_WORDS_MAX && in_line < rest.size && rest.data[in_line] == ' ') spaces++, in_line++;
+    if (in_line < rest.size) {
+        tfm_utf8_read(tfm_text_from(rest, in_line), &code);
+        const bool joins = kind_of(code) != BLANK && kind_of(code) != SPACE;
+        if (spaces > 1 && joins) spaces--, in_line--; /* the last one belongs to the next word */
+        else if (!spaces || joins) text = run(tfm_text_from(rest, in_line));
+    }
+    memset(words->word, ' ', spaces);
+    if (text) memcpy(words->word + spaces, rest.data + in_line, text);
+    *word = (tfm_text){words->word, spaces + text};
+    words->rest = tfm_text_from(rest, in_line + text);
+    words->ahead = false;
+    return word->size > 0;
+}
