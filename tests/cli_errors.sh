@@ -50,7 +50,7 @@ refused "c38 unequal line counts of references" 1 "en has 42 lines and short has
 refused "empty corpus" 1 "empty is empty" "$tfm" train --src empty --tgt empty --model m
 refused "invalid UTF-8" 1 "invalid:2: invalid UTF-8 at byte 5.*--replace-invalid" \
     "$tfm" train --src invalid --tgt invalid --model m
-refused "c10 all pairs too long" 1 "max_length|length" "${train[@]}" m --quiet --vocab-size 262 --max-length 2
+refused "c10 all pairs too long" 1 "42 longer than 2 tokens" "${train[@]}" m --quiet --vocab-size 262 --max-length 2
 printf '\n \n' > blank
 refused "only blank lines" 1 "blank|no pair|empty" "$tfm" train --src blank --tgt blank --model m --vocab-size 262 --quiet
 refused "truncated gzip" 1 "truncated gzip" "$tfm" evaluate --hyp <(gzip < en | head -c 30) --ref de

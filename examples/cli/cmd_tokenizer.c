@@ -280,7 +280,7 @@ const command command_tokenizer_learn = {
             "several trainings (--tokenizer-file), or to look at it.",
     .examples =
         "  tfm tokenizer learn --input train.en --input train.de --vocab-size 8000 --output bpe.json\n"
-        "  tfm tokenizer learn --dialect subword-nmt --merges 10000 --output bpe.json --codes codes < train.tok\n",
+        "  tfm tokenizer learn --dialect subword-nmt --merges 10000 --output sub.json --codes codes < text.tok\n",
     .options = learn_rows,
     .args_size = sizeof(tokenizer_args),
     .run = run_learn,

@@ -232,11 +232,11 @@ static void announce_run(const training *t, uint32_t d_model)
     const tfm_trainer_options *o = &t->options;
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     const double peak = (double)o->lr_scale / sqrt((double)d_model * (double)o->warmup);
-    console_say("training    batches of up to %u tokens a side x %u, %ld threads; the rate peaks at %.3g in step %u",
+    console_say("training    batches of up to %u tokens a side x %u; threads: %ld; the rate peaks at %.3g in step %u",
                 o->batch_tokens, o->accumulate, o->n_threads ? (long)o->n_threads : cores, peak, o->warmup);
     if (o->max_steps > 0 && o->max_steps <= o->warmup)
         console_say(
-            "            note: the rate still rises when the last step, %llu, comes; --warmup %llu suits better",
+            "            note: the rate still rises in the last step, %llu; --warmup %llu would suit better",
             (unsigned long long)o->max_steps, (unsigned long long)(o->max_steps + 9) / 10);
     if (t->resume) console_say("            goes on from %s", t->resume);
     console_say("            Ctrl-C stops it with a checkpoint, %s-STEP.ckpt", o->checkpoint_path);
