@@ -67,7 +67,7 @@ static void fill(batch *b)
         const tfm_ids target = b->targets[b->order[i].index];
         tfm_pack_add(&b->source, b->sources[b->order[i].index]);
         tfm_pack_add_shifted(&b->target, target, tfm_workspace_start(b->w));
-        memcpy(label, target.data, target.size * sizeof *label);
+        if (target.size) memcpy(label, target.data, target.size * sizeof *label);
         label += target.size;
     }
 }

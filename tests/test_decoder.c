@@ -1,0 +1,485 @@
+/* tfm_decoder through the public header: translation. */
+#include "decoder_models.h"
+
+#include <pthread.h>
+#include <sys/wait.h>
+
+/* ------------------------------------------------------------------------------------------------- the batch ---- */
+
+START_TEST(c21_m38_m49_results_do_not_depend_on_batch_order_or_threads)
+{
+    static const uint32_t batches[] = {1, 100, 900, 4096, 100000};
+    static tfm_ids sentences[SENTENCES], shuffled[SENTENCES];
+    tfm_decoder_options o = decoder_options(_i % 2 ? 1 : 3);
+    tfm_model *model = model_make();
+    size_t ended = 0;
+
+    o.n_best = o.beam == 1 ? 1 : 2;
+    sentences_make(sentences);
+    tfm_decoder *alone = decoder_of(model, &o);
+    o.batch_tokens = batches[_i / 2];
+    o.n_threads = _i % 4 < 2 ? 1 : 2;
+    tfm_decoder *many = decoder_of(model, &o);
+    for (int order = 0; order < 2; order++) {
+        const size_t step = order ? 64 : 1; /* coprime to their number */
+        for (size_t i = 0; i < SENTENCES; i++) shuffled[i] = sentences[i * step % SENTENCES];
+        ck_assert_ok(tfm_decoder_translate_ids(many, shuffled, SENTENCES, &error), error);
+        for (size_t i = 0; i < SENTENCES; i += 3) {
+            ck_assert_ok(tfm_decoder_translate_ids(alone, &shuffled[i], 1, &error), error);
+            same_results(many, i, alone, 0);
+            const tfm_ids ids = tfm_decoder_ids(many, i, 0);
+            ended += ids.size && ids.data[ids.size - 1] == TFM_EOS;
+        }
+    }
+    ck_assert_uint_gt(ended, 20);
+    ck_assert_uint_eq(tfm_decoder_count(many, SENTENCES), 0);
+    tfm_decoder_free(many);
+    tfm_decoder_free(alone);
+    tfm_model_free(model);
+}
+END_TEST
+
+START_TEST(c36_any_number_of_threads)
+{
+    static const uint32_t threads[] = {0, 1, 3, 64};
+    static tfm_ids sentences[SENTENCES];
+    tfm_decoder_options o = decoder_options(4);
+    tfm_model *model = model_make();
+    tfm_decoder *d[4];
+
+    sentences_make(sentences);
+    for (int i = 0; i < 4; i++) {
+        o.n_threads = threads[i];
+        d[i] = decoder_of(model, &o);
+        ck_assert_ok(tfm_decoder_translate_ids(d[i], sentences, 20, &error), error);
+        for (size_t s = 0; s < 20; s++) same_results(d[i], s, d[0], s);
+    }
+    for (int i = 0; i < 4; i++) tfm_decoder_free(d[i]);
+    tfm_model_free(model);
+}
+END_TEST
+
+typedef struct caller {
+    const tfm_model *model;
+    const tfm_ids *sentences;
+    const tfm_decoder *want;
+    int bad;
+} caller;
+
+static void *call_often(void *arg)
+{
+    caller *c = arg;
+    tfm_decoder_options o = decoder_options(3);
+    tfm_error own;
+    tfm_decoder *d;
+
+    if (tfm_decoder_create(&d, c->model, &o, &own)) {
+        c->bad = 1;
+        return NULL;
+    }
+    for (size_t i = 0; i < 20; i++) {
+        double sums[2];
+        if (tfm_decoder_translate_ids(d, &c->sentences[i], 1, &own)) c->bad = 2;
+        const tfm_ids ids = tfm_decoder_ids(d, 0, 0), want = tfm_decoder_ids(c->want, i, 0);
+        if (ids.size != want.size || (ids.size && memcmp(ids.data, want.data, ids.size * sizeof *ids.data))) c->bad = 3;
+        for (int j = 0; j < 2; j++) {
+            if (tfm_decoder_logprobs_ids(d, &c->sentences[i], &want, 1, &own)) c->bad = 4;
+            sums[j] = tfm_decoder_pair_logprob(d, 0);
+        }
+        if (memcmp(&sums[0], &sums[1], sizeof *sums)) c->bad = 5;
+    }
+    tfm_decoder_free(d);
+    return NULL;
+}
+
+START_TEST(c35_decoders_share_models_between_threads)
+{
+    static tfm_ids sentences[SENTENCES];
+    const tfm_decoder_options o = decoder_options(3);
+    tfm_model *models[] = {model_make(), model_make()};
+    pthread_t threads[8];
+    caller callers[8];
+
+    sentences_make(sentences);
+    tfm_decoder *want = decoder_of(models[0], &o);
+    ck_assert_ok(tfm_decoder_translate_ids(want, sentences, 20, &error), error);
+    for (int i = 0; i < 8; i++) {
+        callers[i] = (caller){models[i % 2], sentences, want, 0};
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, call_often, &callers[i]), 0);
+    }
+    for (int i = 0; i < 8; i++) {
+        pthread_join(threads[i], NULL);
+        ck_assert_int_eq(callers[i].bad, 0);
+    }
+    tfm_decoder_free(want);
+    for (int i = 0; i < 2; i++) tfm_model_free(models[i]);
+}
+END_TEST
+
+START_TEST(c36_a_child_after_fork_decodes)
+{
+    static tfm_ids sentences[SENTENCES];
+    tfm_decoder_options o = decoder_options(3);
+    tfm_model *model = model_make();
+    int status;
+
+    sentences_make(sentences);
+    o.n_threads = _i ? 2 : 1;
+    tfm_decoder *d = decoder_of(model, &o), *want = decoder_of(model, &o);
+    ck_assert_ok(tfm_decoder_translate_ids(want, sentences, 20, &error), error);
+    ck_assert_ok(tfm_decoder_translate_ids(d, sentences, 20, &error), error);
+    const pid_t child = fork();
+    if (!child) {
+        alarm(10);
+        if (tfm_decoder_translate_ids(d, sentences, 20, &error)) _exit(1);
+        for (size_t i = 0; i < 20; i++)
+            if (tfm_decoder_score(d, i, 0) != tfm_decoder_score(want, i, 0)) _exit(2);
+        tfm_decoder_free(d);
+        _exit(0);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ended with status %x", (unsigned)status);
+    tfm_decoder_free(d);
+    tfm_decoder_free(want);
+    tfm_model_free(model);
+}
+END_TEST
+
+/* ---------------------------------------------------------------------------------------------------- search ---- */
+
+START_TEST(golden_translations)
+{
+    static const int32_t greedy[] = {2, 0, 0, 2, 6, 8, 6, 2, 0, 0}, best[] = {4, 4, 4, 6, 10, 1};
+    tfm_decoder_options o = decoder_options(1);
+    tfm_model *model = golden_make();
+
+    o.max_extra = 5;
+    o.allow_special = 1;
+    tfm_decoder *d = decoder_of(model, &o);
+    ck_assert_ok(tfm_decoder_translate_ids(d, golden_sources, 2, &error), error);
+    ck_assert_uint_eq(tfm_decoder_ids(d, 0, 0).size, 10);
+    ck_assert_mem_eq(tfm_decoder_ids(d, 0, 0).data, greedy, sizeof greedy);
+    ck_assert_uint_eq(tfm_decoder_ids(d, 1, 0).size, 8);
+    ck_assert_mem_eq(tfm_decoder_ids(d, 1, 0).data, greedy, 8 * sizeof *greedy);
+    ck_assert_double_eq_tol(tfm_decoder_score(d, 0, 0), -18.675701486, 1e-5);
+    ck_assert_double_eq_tol(tfm_decoder_score(d, 1, 0), -15.104892269, 1e-5);
+    tfm_decoder_free(d);
+
+    o = decoder_options(3);
+    o.max_extra = 5;
+    d = decoder_of(model, &o);
+    ck_assert_ok(tfm_decoder_translate_ids(d, golden_sources, 2, &error), error);
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert_uint_eq(tfm_decoder_count(d, i), 1);
+        ck_assert_uint_eq(tfm_decoder_ids(d, i, 0).size, 6);
+        ck_assert_mem_eq(tfm_decoder_ids(d, i, 0).data, best, sizeof best);
+        ck_assert_double_eq_tol(tfm_decoder_score(d, i, 0), i ? -8.089774818 : -8.086733821, 5e-6);
+        ck_assert_uint_eq(tfm_decoder_steps(d, i), i ? 7 : 8);
+    }
+    tfm_decoder_free(d);
+    tfm_model_free(model);
+}
+END_TEST
+
+static void eos_first(const tfm_parameter *p, float *to)
+{
+    if (!strcmp(p->name, "output.bias")) to[TFM_EOS] = 9.0f;
+}
+
+START_TEST(m31_eos_at_once_is_an_empty_text)
+{
+    tfm_tokenizer *t = tokenizer_make();
+    tfm_model_options mo = small_options();
+    const tfm_decoder_options o = decoder_options(_i ? 4 : 1);
+    const tfm_text line = {"the cat", 7};
+
+    mo.vocab_size = tfm_tokenizer_vocab_size(t);
+    tfm_model *model = model_changed(&mo, t, eos_first);
+    tfm_decoder *d = decoder_of(model, &o);
+    ck_assert_ok(tfm_decoder_translate(d, &line, 1, &error), error);
+    ck_assert_uint_eq(tfm_decoder_text(d, 0, 0).size, 0);
+    ck_assert_str_eq(tfm_decoder_text(d, 0, 0).data, "");
+    ck_assert_uint_eq(tfm_decoder_ids(d, 0, 0).size, 1);
+    ck_assert_int_eq(tfm_decoder_ids(d, 0, 0).data[0], TFM_EOS);
+    ck_assert_uint_eq(tfm_decoder_steps(d, 0), 1);
+
+    const double score = tfm_decoder_score(d, 0, 0);
+    ck_assert_double_lt(score, -1e-4);
+    const tfm_text empty = {"", 0};
+    ck_assert_ok(tfm_decoder_logprobs(d, &line, &empty, 1, &error), error);
+    size_t n;
+    ck_assert_double_eq_tol(score, (double)*tfm_decoder_token_logprobs(d, 0, &n), 1e-6);
+    ck_assert_uint_eq(n, 1);
+    tfm_decoder_free(d);
+    tfm_model_free(model);
+    tfm_tokenizer_free(t);
+}
+END_TEST
+
+START_TEST(c23_score_is_the_sum_of_logprobs_over_the_penalty)
+{
+    static tfm_ids sentences[SENTENCES], hyps[5];
+    tfm_decoder_options o = decoder_options(5);
+    tfm_model *model = model_make();
+    size_t ended = 0;
+
+    o.n_best = 5;
+    o.alpha = 0.8f;
+    sentences_make(sentences);
+    tfm_decoder *d = decoder_of(model, &o);
+    for (size_t i = 0; i < 12; i++) {
+        const tfm_ids source[] = {sentences[i], sentences[i], sentences[i], sentences[i], sentences[i]};
+        ck_assert_ok(tfm_decoder_translate_ids(d, source, 1, &error), error);
+        const size_t count = tfm_decoder_count(d, 0);
+        for (size_t rank = 0; rank < count; rank++) hyps[rank] = tfm_decoder_ids(d, 0, rank);
+        ck_assert_ok(tfm_decoder_logprobs_ids(d, source, hyps, count, &error), error);
+        for (size_t rank = 0; rank < count; rank++) {
+            const bool eos = hyps[rank].data[hyps[rank].size - 1] == TFM_EOS;
+            const double length = (double)hyps[rank].size, sum = tfm_decoder_pair_logprob(d, rank);
+            const double want = eos ? sum / pow((5.0 + length) / 6.0, (double)o.alpha) : sum;
+            ck_assert_double_eq_tol(tfm_decoder_score(d, 0, rank), want, 1e-5 * length);
+            ended += eos;
+            for (size_t j = 0; j < hyps[rank].size; j++)
+                ck_assert(hyps[rank].data[j] == TFM_EOS ? j + 1 == hyps[rank].size : hyps[rank].data[j] >= TFM_UNK);
+            for (size_t other = 0; other < rank; other++) {
+                ck_assert_double_ge(tfm_decoder_score(d, 0, other), tfm_decoder_score(d, 0, rank));
+                ck_assert(hyps[other].size != hyps[rank].size ||
+                          memcmp(hyps[other].data, hyps[rank].data, hyps[rank].size * sizeof *hyps[rank].data));
+            }
+        }
+    }
+    ck_assert_uint_gt(ended, 10);
+    tfm_decoder_free(d);
+    tfm_model_free(model);
+}
+END_TEST
+
+START_TEST(lengths_have_their_limits)
+{
+    static tfm_ids sentences[SENTENCES];
+    tfm_decoder_options o = decoder_options(_i ? 3 : 1);
+    tfm_model *model = model_make();
+
+    sentences_make(sentences);
+    o.max_extra = 4;
+    o.alpha = 3.0f;
+    tfm_decoder *d = decoder_of(model, &o);
+    ck_assert_ok(tfm_decoder_translate_ids(d, sentences, 60, &error), error);
+    size_t full = 0;
+    for (size_t i = 0; i < 60; i++) {
+        const tfm_ids ids = tfm_decoder_ids(d, i, 0);
+        ck_assert_uint_le(ids.size, sentences[i].size + 4);
+        full += ids.size == sentences[i].size + 4;
+    }
+    ck_assert_uint_gt(full, 0);
+    tfm_decoder_free(d);
+    o.max_length = 1;
+    d = decoder_of(model, &o);
+    ck_assert_ok(tfm_decoder_translate_ids(d, sentences, 60, &error), error);
+    for (size_t i = 0; i < 60; i++) ck_assert_uint_eq(tfm_decoder_ids(d, i, 0).size, sentences[i].size > 0);
+    tfm_decoder_free(d);
+    tfm_model_free(model);
+}
+END_TEST
+
+/* Fewer continuations than the beam looks at. */
+START_TEST(vocabulary_smaller_than_the_beam)
+{
+    static const int32_t source[] = {3, 3, 1};
+    const tfm_ids ids = {source, 3};
+    tfm_model_options mo = small_options();
+    tfm_decoder_options o = decoder_options(1024);
+    tfm_model *model;
+
+    mo.vocab_size = 4;
+    o.n_best = 1024;
+    o.max_length = 5;
+    ck_assert_ok(tfm_model_create(&model, &mo, NULL, &error), error);
+    tfm_decoder *d = decoder_of(model, &o);
+    ck_assert_ok(tfm_decoder_translate_ids(d, &ids, 1, &error), error);
+    ck_assert_uint_eq(tfm_decoder_count(d, 0), 5); /* EOS after 0 to 4 times UNK */
+    tfm_decoder_free(d);
+    tfm_model_free(model);
+}
+END_TEST
+
+static void not_numbers(const tfm_parameter *p, float *to)
+{
+    if (!strcmp(p->name, "encoder.layers.0.feedforward.inner.weight")) to[3] = NAN;
+    if (!strcmp(p->name, "output.bias")) to[7] = INFINITY;
+}
+
+START_TEST(weights_that_are_no_numbers_end)
+{
+    static tfm_ids sentences[SENTENCES];
+    const tfm_model_options mo = small_options();
+    const tfm_decoder_options o = decoder_options(4);
+    tfm_model *model = model_changed(&mo, NULL, not_numbers);
+
+    sentences_make(sentences);
+    tfm_decoder *d = decoder_of(model, &o);
+    ck_assert_ok(tfm_decoder_translate_ids(d, sentences, 9, &error), error);
+    for (size_t i = 0; i < 9; i++) {
+        ck_assert_uint_eq(tfm_decoder_count(d, i), 1);
+        ck_assert(isnan(tfm_decoder_score(d, i, 0)));
+    }
+    tfm_decoder_free(d);
+    tfm_model_free(model);
+}
+END_TEST
+
+/* ------------------------------------------------------------------------------------------------------ text ---- */
+
+START_TEST(c28_blank_lines_stay_and_harm_no_other)
+{
+    static const tfm_text texts[] = {LINE(""),
+                                     LINE(" "),
+                                     LINE("a"),
+                                     LINE(""),
+                                     LINE("zzz-unknown"),
+                                     LINE(" \t\r"),
+                                     LINE("\0"),
+                                     LINE("\u3000\u00a0"),
+                                     LINE("\u2028"),
+                                     LINE(" a ")};
+    static const bool blank[] = {true, true, false, true, false, true, false, true, true, false};
+    tfm_model *model = text_model_make();
+    tfm_decoder_options o = decoder_options(3);
+    tfm_decoder *d = decoder_of(model, &o), *solo = decoder_of(model, &o);
+
+    ck_assert_ok(tfm_decoder_translate(d, texts, 10, &error), error);
+    for (size_t i = 0; i < 10; i++) {
+        ck_assert_uint_eq(tfm_decoder_count(d, i), 1);
+        if (blank[i]) {
+            ck_assert_uint_eq(tfm_decoder_text(d, i, 0).size, 0);
+            ck_assert_double_eq(tfm_decoder_score(d, i, 0), 0.0);
+            ck_assert_uint_eq(tfm_decoder_steps(d, i), 0);
+            continue;
+        }
+        ck_assert_ok(tfm_decoder_translate(solo, &texts[i], 1, &error), error);
+        same_results(d, i, solo, 0);
+        ck_assert_str_eq(tfm_decoder_text(d, i, 0).data, tfm_decoder_text(solo, 0, 0).data);
+        ck_assert_uint_gt(tfm_decoder_steps(d, i), 0);
+    }
+    tfm_decoder_free(d);
+    tfm_decoder_free(solo);
+    tfm_model_free(model);
+}
+END_TEST
+
+START_TEST(c28_a_thousand_lines_through_small_batches)
+{
+    static tfm_text texts[1001];
+    static char bytes[1001][16];
+    tfm_model *model = text_model_make();
+    tfm_decoder_options o = decoder_options(2);
+
+    for (int i = 0; i < 1001; i++) {
+        texts[i].size = i % 7 == 0 ? 0 : (size_t)snprintf(bytes[i], sizeof *bytes, "%d cat %d", i % 10, i / 100);
+        texts[i].data = bytes[i];
+    }
+    o.batch_tokens = 40;
+    o.max_extra = 2;
+    tfm_decoder *d = decoder_of(model, &o);
+    ck_assert_ok(tfm_decoder_translate(d, texts, 1001, &error), error);
+    for (size_t i = 0; i < 1001; i++) {
+        ck_assert_uint_eq(tfm_decoder_count(d, i), 1);
+        ck_assert_int_eq(tfm_decoder_ids(d, i, 0).size == 0, i % 7 == 0);
+        for (size_t j = i < 10 ? 0 : i - 10; j < i; j++)
+            if (!strcmp(bytes[i], bytes[j]) && i % 7 && j % 7) same_results(d, i, d, j);
+    }
+    ck_assert_uint_eq(tfm_decoder_count(d, 1001), 0);
+    tfm_decoder_free(d);
+    tfm_model_free(model);
+}
+END_TEST
+
+START_TEST(text_is_what_the_ids_say)
+{
+    static const tfm_text texts[] = {LINE("the cat sat"), LINE("a dog and a cat"), LINE("the log")};
+    tfm_model *model = text_model_make();
+    tfm_decoder_options o = decoder_options(4);
+    const tfm_tokenizer *t = tfm_model_tokenizer(model);
+
+    o.n_best = 4;
+    tfm_decoder *d = decoder_of(model, &o);
+    ck_assert_ok(tfm_decoder_translate(d, texts, 3, &error), error);
+    for (int again = 0; again < 2; again++) {
+        for (size_t i = 0; i < 3; i++)
+            for (size_t rank = 0; rank < tfm_decoder_count(d, i); rank++) {
+                const tfm_ids ids = tfm_decoder_ids(d, i, rank);
+                const tfm_text got = tfm_decoder_text(d, i, rank);
+                int32_t known[256];
+                char text[4096];
+                size_t size;
+                for (size_t j = 0; j < ids.size; j++)
+                    known[j] = (uint32_t)ids.data[j] < tfm_tokenizer_vocab_size(t) ? ids.data[j] : TFM_UNK;
+                ck_assert_ok(tfm_tokenizer_decode(t, (tfm_ids){known, ids.size}, text, sizeof text, &size, &error),
+                             error);
+                ck_assert_uint_eq(got.size, size);
+                ck_assert_mem_eq(got.data, text, size);
+                ck_assert_int_eq(got.data[got.size], 0);
+                ck_assert_uint_eq(tfm_utf8_check(got), SIZE_MAX);
+            }
+        static int32_t source[3][64];
+        tfm_ids ids[3];
+        for (size_t i = 0; i < 3; i++) {
+            ck_assert_ok(tfm_tokenizer_encode(t, texts[i], source[i], 63, &ids[i].size, &error), error);
+            source[i][ids[i].size++] = TFM_EOS;
+            ids[i].data = source[i];
+        }
+        ck_assert_ok(tfm_decoder_translate_ids(d, ids, 3, &error), error);
+    }
+    tfm_decoder_free(d);
+    tfm_model_free(model);
+}
+END_TEST
+
+START_TEST(invalid_utf8_is_an_error_or_repaired)
+{
+    static const tfm_text texts[] = {LINE("the cat"), LINE("a \xff dog"), LINE("a \xef\xbf\xbd dog")};
+    tfm_model *model = text_model_make();
+    tfm_decoder_options o = decoder_options(2);
+    tfm_decoder *d = decoder_of(model, &o);
+
+    ck_assert_status(tfm_decoder_translate(d, texts, 3, &error), TFM_E_FORMAT, error);
+    ck_assert_ptr_nonnull(strstr(error.message, "line 2"));
+    ck_assert_uint_eq(tfm_decoder_count(d, 0), 0);
+    ck_assert_status(tfm_decoder_logprobs(d, texts, texts, 3, &error), TFM_E_FORMAT, error);
+    ck_assert_ptr_nonnull(strstr(error.message, "source line 2"));
+    ck_assert_status(tfm_decoder_logprobs(d, texts, texts + 1, 1, &error), TFM_E_FORMAT, error);
+    ck_assert_ptr_nonnull(strstr(error.message, "target line 1"));
+    tfm_decoder_free(d);
+    o.replace_invalid = 1;
+    d = decoder_of(model, &o);
+    ck_assert_ok(tfm_decoder_translate(d, texts, 3, &error), error);
+    same_results(d, 1, d, 2);
+    tfm_decoder_free(d);
+    tfm_model_free(model);
+}
+END_TEST
+
+static Suite *decoder_suite(void)
+{
+    Suite *suite = suite_create("decoder");
+    TCase *tc = tcase_create("decoder");
+
+    tcase_add_loop_test(tc, c21_m38_m49_results_do_not_depend_on_batch_order_or_threads, 0, 10);
+    tcase_add_test(tc, c36_any_number_of_threads);
+    tcase_add_test(tc, c35_decoders_share_models_between_threads);
+    tcase_add_loop_test(tc, c36_a_child_after_fork_decodes, 0, 2);
+    tcase_add_test(tc, golden_translations);
+    tcase_add_loop_test(tc, m31_eos_at_once_is_an_empty_text, 0, 2);
+    tcase_add_test(tc, c23_score_is_the_sum_of_logprobs_over_the_penalty);
+    tcase_add_loop_test(tc, lengths_have_their_limits, 0, 2);
+    tcase_add_test(tc, vocabulary_smaller_than_the_beam);
+    tcase_add_test(tc, weights_that_are_no_numbers_end);
+    tcase_add_test(tc, c28_blank_lines_stay_and_harm_no_other);
+    tcase_add_test(tc, c28_a_thousand_lines_through_small_batches);
+    tcase_add_test(tc, text_is_what_the_ids_say);
+    tcase_add_test(tc, invalid_utf8_is_an_error_or_repaired);
+    suite_add_tcase(suite, tc);
+    return suite;
+}
+
+TESTING_MAIN(decoder_suite)

@@ -1,0 +1,322 @@
+/* tfm_decoder through the public header: what a caller or the memory can do wrong. */
+#include "decoder_models.h"
+
+#include <fcntl.h>
+
+START_TEST(options_are_checked)
+{
+    static const struct {
+        size_t offset;
+        uint32_t value;
+        const char *says;
+    } bad[] = {
+        {offsetof(tfm_decoder_options, beam), 0, "beam is 0, not in 1..1024"},
+        {offsetof(tfm_decoder_options, beam), 1025, "beam is 1025, not in 1..1024"},
+        {offsetof(tfm_decoder_options, n_best), 0, "n_best is 0, not in 1..4 (beam)"},
+        {offsetof(tfm_decoder_options, n_best), 5, "n_best is 5, not in 1..4 (beam)"},
+        {offsetof(tfm_decoder_options, stop_rule), 2, "stop_rule is 2, not in 0..1"},
+        {offsetof(tfm_decoder_options, max_source), 0, "max_source is 0, must be at least 1"},
+        {offsetof(tfm_decoder_options, batch_tokens), 0, "batch_tokens is 0, must be at least 1"},
+        {offsetof(tfm_decoder_options, alpha), 0xbf800000, "alpha is -1, must be a number of at least 0"},
+        {offsetof(tfm_decoder_options, alpha), 0x7fc00000, "alpha is nan, must be a number of at least 0"},
+        {offsetof(tfm_decoder_options, alpha), 0x7f800000, "alpha is inf, must be a number of at least 0"},
+        {offsetof(tfm_decoder_options, struct_size), 8, "options.struct_size is 8"},
+    };
+    tfm_model *model = model_make();
+    tfm_decoder *d;
+
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        tfm_decoder_options o = decoder_options(4);
+        memcpy((char *)&o + bad[i].offset, &bad[i].value, sizeof bad[i].value);
+        d = (tfm_decoder *)&o;
+        ck_assert_status(tfm_decoder_create(&d, model, &o, &error), TFM_E_INVALID, error);
+        ck_assert_ptr_null(d);
+        ck_assert_msg(!strncmp(error.message, bad[i].says, strlen(bad[i].says)), "%s", error.message);
+    }
+    tfm_model_free(model);
+}
+END_TEST
+
+START_TEST(m47_bad_ids_are_named)
+{
+    static const int32_t good[] = {3, 4, 1}, high[] = {3, 4, 5, 53, 1}, low[] = {-1, 1};
+    const tfm_ids sources[] = {{good, 3}, {good, 0}, {high, 5}}, negative = {low, 2}, missing = {NULL, 4};
+    const tfm_decoder_options o = decoder_options(2);
+    tfm_model *model = model_make();
+    tfm_decoder *d = decoder_of(model, &o);
+
+    ck_assert_status(tfm_decoder_translate_ids(d, sources, 3, &error), TFM_E_INVALID, error);
+    ck_assert_str_eq(error.message, "sources[2].data[3] is 53, not in 0..52 (a vocabulary of 53)");
+    ck_assert_uint_eq(tfm_decoder_count(d, 0), 0);
+    ck_assert_status(tfm_decoder_translate_ids(d, &negative, 1, &error), TFM_E_INVALID, error);
+    ck_assert_status(tfm_decoder_translate_ids(d, &missing, 1, &error), TFM_E_INVALID, error);
+    ck_assert_status(tfm_decoder_logprobs_ids(d, sources, sources, 3, &error), TFM_E_INVALID, error);
+    ck_assert_status(tfm_decoder_logprobs_ids(d, sources, &negative, 1, &error), TFM_E_INVALID, error);
+    ck_assert_str_eq(error.message, "targets[0].data[0] is -1, not in 0..52 (a vocabulary of 53)");
+    ck_assert_ok(tfm_decoder_translate_ids(d, sources, 2, &error), error);
+    ck_assert_uint_eq(tfm_decoder_ids(d, 1, 0).size, 0);
+    ck_assert_ok(tfm_decoder_translate_ids(d, NULL, 0, &error), error);
+    ck_assert_uint_eq(tfm_decoder_count(d, 0), 0);
+    ck_assert_ok(tfm_decoder_logprobs_ids(d, NULL, NULL, 0, &error), error);
+    tfm_decoder_free(d);
+    tfm_model_free(model);
+}
+END_TEST
+
+START_TEST(m46_five_thousand_tokens)
+{
+    static int32_t ids[5000];
+    tfm_model_options mo = small_options();
+    tfm_decoder_options o = decoder_options(2);
+    tfm_ids source = {ids, 5000};
+    tfm_model *model = model_make();
+    size_t n;
+
+    for (size_t i = 0; i < 5000; i++) ids[i] = 3 + (int32_t)(i * i % 50);
+    tfm_decoder *d = decoder_of(model, &o);
+    ck_assert_status(tfm_decoder_translate_ids(d, &source, 1, &error), TFM_E_INVALID, error);
+    ck_assert_str_eq(error.message, "sources[0] has 5000 tokens, more than max_source 4096");
+    tfm_decoder_free(d);
+    o.max_source = 5000;
+    o.max_length = 3;
+    d = decoder_of(model, &o);
+    ck_assert_ok(tfm_decoder_translate_ids(d, &source, 1, &error), error);
+    ck_assert_uint_ge(tfm_decoder_ids(d, 0, 0).size, 1);
+    ck_assert_ok(tfm_decoder_logprobs_ids(d, &source, &source, 1, &error), error);
+    tfm_decoder_token_logprobs(d, 0, &n);
+    ck_assert_uint_eq(n, 5000);
+    ck_assert(isfinite(tfm_decoder_pair_logprob(d, 0)));
+    tfm_decoder_free(d);
+    tfm_model_free(model);
+
+    mo.positions = TFM_POSITIONS_LEARNED;
+    mo.max_positions = 20;
+    ck_assert_ok(tfm_model_create(&model, &mo, NULL, &error), error);
+    o.max_length = 0;
+    d = decoder_of(model, &o);
+    source.size = 21;
+    ck_assert_status(tfm_decoder_translate_ids(d, &source, 1, &error), TFM_E_INVALID, error);
+    ck_assert_str_eq(error.message, "sources[0] has 21 tokens, the model has only 20 positions");
+    source.size = 20;
+    ck_assert_ok(tfm_decoder_translate_ids(d, &source, 1, &error), error);
+    ck_assert_uint_le(tfm_decoder_ids(d, 0, 0).size, 20);
+    tfm_decoder_free(d);
+    tfm_model_free(model);
+}
+END_TEST
+
+START_TEST(long_lines_are_named)
+{
+    static const tfm_text texts[] = {LINE("a cat"), LINE(""), LINE("the cat sat on the mat, the dog on the log")};
+    tfm_model *model = text_model_make();
+    tfm_decoder_options o = decoder_options(2);
+
+    o.max_source = 8;
+    tfm_decoder *d = decoder_of(model, &o);
+    ck_assert_status(tfm_decoder_translate(d, texts, 3, &error), TFM_E_INVALID, error);
+    ck_assert_msg(!strncmp(error.message, "line 3 has ", 11) && strstr(error.message, "more than max_source 8"), "%s",
+                  error.message);
+    tfm_decoder_free(d);
+    tfm_model_free(model);
+}
+END_TEST
+
+START_TEST(null_arguments)
+{
+    static const int32_t good[] = {3, 1};
+    const tfm_ids ids = {good, 2};
+    const tfm_text line = LINE("a"), missing = {NULL, 4};
+    const tfm_decoder_options o = decoder_options(2);
+    tfm_model *model = model_make(), *text = text_model_make();
+    tfm_decoder *d = decoder_of(model, &o), *t = decoder_of(text, &o);
+
+    tfm_decoder_free(NULL);
+    tfm_decoder_options_init(NULL, sizeof o);
+    ck_assert_int_eq(tfm_decoder_create(NULL, model, &o, NULL), TFM_E_INVALID);
+    ck_assert_int_eq(tfm_decoder_create(&(tfm_decoder *){NULL}, NULL, &o, NULL), TFM_E_INVALID);
+    ck_assert_int_eq(tfm_decoder_create(&(tfm_decoder *){NULL}, model, NULL, NULL), TFM_E_INVALID);
+    ck_assert_int_eq(tfm_decoder_translate_ids(NULL, &ids, 1, NULL), TFM_E_INVALID);
+    ck_assert_int_eq(tfm_decoder_translate_ids(d, NULL, 1, NULL), TFM_E_INVALID);
+    ck_assert_int_eq(tfm_decoder_translate(NULL, &line, 1, NULL), TFM_E_INVALID);
+    ck_assert_int_eq(tfm_decoder_translate(t, NULL, 1, NULL), TFM_E_INVALID);
+    ck_assert_int_eq(tfm_decoder_translate(t, &missing, 1, NULL), TFM_E_INVALID);
+    ck_assert_int_eq(tfm_decoder_translate(d, &line, 1, &error), TFM_E_INVALID);
+    ck_assert_ptr_nonnull(strstr(error.message, "no tokenizer"));
+    ck_assert_int_eq(tfm_decoder_logprobs(NULL, &line, &line, 1, NULL), TFM_E_INVALID);
+    ck_assert_int_eq(tfm_decoder_logprobs(t, &line, NULL, 1, NULL), TFM_E_INVALID);
+    ck_assert_int_eq(tfm_decoder_logprobs(t, NULL, &line, 1, NULL), TFM_E_INVALID);
+    ck_assert_int_eq(tfm_decoder_logprobs(d, &line, &line, 1, NULL), TFM_E_INVALID);
+    ck_assert_int_eq(tfm_decoder_logprobs_ids(NULL, &ids, &ids, 1, NULL), TFM_E_INVALID);
+    ck_assert_int_eq(tfm_decoder_logprobs_ids(d, &ids, NULL, 1, NULL), TFM_E_INVALID);
+    ck_assert_uint_eq(tfm_decoder_count(NULL, 0), 0);
+    ck_assert_ptr_null(tfm_decoder_ids(NULL, 0, 0).data);
+    ck_assert_str_eq(tfm_decoder_text(NULL, 0, 0).data, "");
+    ck_assert(isnan(tfm_decoder_score(NULL, 0, 0)));
+    ck_assert_uint_eq(tfm_decoder_steps(NULL, 0), 0);
+    ck_assert_ptr_null(tfm_decoder_token_logprobs(NULL, 0, NULL));
+    ck_assert(isnan(tfm_decoder_pair_logprob(NULL, 0)));
+    ck_assert_str_eq(tfm_decoder_text(d, 0, 0).data, ""); /* before any call */
+    ck_assert_ok(tfm_decoder_translate_ids(d, &ids, 1, &error), error);
+    ck_assert_ptr_null(tfm_decoder_ids(d, 0, 1).data);
+    ck_assert(isnan(tfm_decoder_score(d, 1, 0)));
+    tfm_decoder_free(d);
+    tfm_decoder_free(t);
+    tfm_model_free(model);
+    tfm_model_free(text);
+}
+END_TEST
+
+typedef struct canceller {
+    size_t calls, at, last, total;
+    bool backwards;
+} canceller;
+
+static int32_t cancel(void *user, size_t done, size_t total)
+{
+    canceller *c = user;
+
+    c->backwards |= done < c->last || done > total;
+    c->last = done;
+    c->total = total;
+    return c->calls++ == c->at;
+}
+
+START_TEST(a_callback_can_cancel)
+{
+    static tfm_ids sentences[SENTENCES];
+    tfm_decoder_options o = decoder_options(2);
+    tfm_model *model = model_make();
+    canceller c = {.at = SIZE_MAX};
+
+    sentences_make(sentences);
+    tfm_decoder *want = decoder_of(model, &o);
+    ck_assert_ok(tfm_decoder_translate_ids(want, sentences, 50, &error), error);
+    o.progress = cancel;
+    o.progress_user = &c;
+    o.batch_tokens = 300;
+    tfm_decoder *d = decoder_of(model, &o);
+    ck_assert_ok(tfm_decoder_translate_ids(d, sentences, 50, &error), error);
+    ck_assert_uint_eq(c.last, 50);
+    ck_assert_uint_eq(c.total, 50);
+    const size_t calls = c.calls;
+    ck_assert_uint_gt(calls, 50);
+    for (size_t at = 0; at < calls; at += 17) {
+        c = (canceller){.at = at};
+        ck_assert_status(tfm_decoder_translate_ids(d, sentences, 50, &error), TFM_E_CANCELLED, error);
+        ck_assert_uint_eq(c.calls, at + 1);
+        ck_assert(!c.backwards);
+        ck_assert_uint_eq(tfm_decoder_count(d, 0), 0);
+    }
+    c = (canceller){.at = SIZE_MAX};
+    ck_assert_ok(tfm_decoder_translate_ids(d, sentences, 50, &error), error);
+    for (size_t i = 0; i < 50; i++) same_results(d, i, want, i);
+    c = (canceller){.at = 1};
+    ck_assert_status(tfm_decoder_logprobs_ids(d, sentences, sentences, 50, &error), TFM_E_CANCELLED, error);
+    ck_assert(isnan(tfm_decoder_pair_logprob(d, 0)));
+    tfm_decoder_free(d);
+    tfm_decoder_free(want);
+    tfm_model_free(model);
+}
+END_TEST
+
+/* All that a decoder does, in one status. */
+static tfm_status use(tfm_decoder *d)
+{
+    static const tfm_text texts[] = {LINE("the cat sat"), LINE(""), LINE("a \xff dog")};
+    static int32_t ids[1100];
+    const tfm_ids few = {ids, 3}, many = {ids, 1100}; /* more than the model's positions */
+    const float *weights;
+    size_t rows, cols;
+    tfm_status status = tfm_decoder_translate(d, texts, 3, &error);
+
+    for (size_t i = 0; i < 1100; i++) ids[i] = 5;
+    if (!status) status = tfm_decoder_logprobs(d, texts, texts, 3, &error);
+    if (!status) status = tfm_decoder_attention(d, few, few, TFM_ATTENTION_CROSS, 1, 1, &weights, &rows, &cols, &error);
+    if (!status) status = tfm_decoder_logprobs_ids(d, &many, &few, 1, &error);
+    if (!status) status = tfm_decoder_translate_ids(d, &few, 1, &error);
+    return status;
+}
+
+START_TEST(c34_every_allocation_may_fail)
+{
+    tfm_model *model = text_model_make();
+    tfm_decoder_options o = decoder_options(3);
+    tfm_status status = TFM_E_NOMEM;
+    size_t failures = 0, live = 0;
+
+    o.replace_invalid = 1;
+    o.n_threads = 2;
+    for (size_t n = 0; status != TFM_OK; n++) {
+        faulty f = {.fail_at = n};
+        const tfm_allocator a = faulty_allocator(&f);
+        tfm_decoder *d = NULL;
+        o.allocator = &a;
+        status = tfm_decoder_create(&d, model, &o, &error);
+        if (status == TFM_OK) {
+            status = use(d);
+            ck_assert_ok(use(d), error); /* it can be used after the failure */
+            ck_assert_uint_eq(tfm_decoder_count(d, 0), 1);
+            if (status == TFM_OK) {
+                live = f.live;
+                for (int i = 0; i < 5; i++) use(d);
+                ck_assert_uint_eq(f.live, live); /* and its memory does not grow */
+            }
+            tfm_decoder_free(d);
+        } else {
+            ck_assert_ptr_null(d);
+        }
+        if (status != TFM_OK) ck_assert_int_eq(status, TFM_E_NOMEM);
+        ck_assert_uint_eq(f.live, 0);
+        failures++;
+    }
+    ck_assert_uint_gt(failures, 30);
+    tfm_model_free(model);
+}
+END_TEST
+
+START_TEST(c34_nothing_is_printed)
+{
+    char path[TESTING_PATH], name[TESTING_PATH];
+    struct stat status;
+    tfm_model *model = text_model_make();
+    const tfm_decoder_options o = decoder_options(2);
+    const tfm_ids bad = {(int32_t[]){-3}, 1};
+
+    fflush(NULL);
+    const int file = open(path_join(name, temp_make(path), "out"), O_CREAT | O_RDWR, 0600);
+    const int out = dup(1), err = dup(2);
+    dup2(file, 1);
+    dup2(file, 2);
+    tfm_decoder *d = decoder_of(model, &o);
+    tfm_decoder_translate_ids(d, &bad, 1, &error);
+    use(d);
+    tfm_decoder_free(d);
+    fflush(NULL);
+    dup2(out, 1);
+    dup2(err, 2);
+    ck_assert_int_eq(fstat(file, &status), 0);
+    ck_assert_int_eq(status.st_size, 0);
+    close(file);
+    temp_remove(path);
+    tfm_model_free(model);
+}
+END_TEST
+
+static Suite *decoder_errors_suite(void)
+{
+    Suite *suite = suite_create("decoder_errors");
+    TCase *tc = tcase_create("decoder_errors");
+
+    tcase_add_test(tc, options_are_checked);
+    tcase_add_test(tc, m47_bad_ids_are_named);
+    tcase_add_test(tc, m46_five_thousand_tokens);
+    tcase_add_test(tc, long_lines_are_named);
+    tcase_add_test(tc, null_arguments);
+    tcase_add_test(tc, a_callback_can_cancel);
+    tcase_add_test(tc, c34_every_allocation_may_fail);
+    tcase_add_test(tc, c34_nothing_is_printed);
+    suite_add_tcase(suite, tc);
+    return suite;
+}
+
+TESTING_MAIN(decoder_errors_suite)
