@@ -58,7 +58,7 @@ typedef struct tfm_kernels {
     void (*pack_b)(float *to, const float *b, size_t b_row, size_t b_col, size_t k, size_t n);
     void (*pack_a)(float *to, const float *a, size_t a_row, size_t a_col, size_t m, size_t k);
 
-    /* y += bias, then ReLU, then dropout of element (first + i) for the n values of a row. bias may be NULL. */
+    /* y += bias, then ReLU (NaN stays NaN), then dropout of element (first + i) for the n values of a row. bias may be NULL. */
     void (*bias_relu)(float *y, const float *bias, size_t n, bool relu, const tfm_dropout *dropout, uint64_t first);
     /* dy = y > 0 ? dy * scale : 0: backward of ReLU and the dropout after it. */
     void (*relu_backward)(float *dy, const float *y, size_t n, float scale);

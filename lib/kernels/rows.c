@@ -74,12 +74,12 @@ void TWIN(tfm_bias_relu)(float *y, const float *bias, size_t n, bool relu, const
     if (bias && relu)
         for (size_t i = 0; i < n; i++) {
             const float v = y[i] + bias[i];
-            y[i] = v > 0.0f ? v : 0.0f;
+            y[i] = 0.0f > v ? 0.0f : v;
         }
     else if (bias)
         for (size_t i = 0; i < n; i++) y[i] += bias[i];
     else if (relu)
-        for (size_t i = 0; i < n; i++) y[i] = y[i] > 0.0f ? y[i] : 0.0f;
+        for (size_t i = 0; i < n; i++) y[i] = 0.0f > y[i] ? 0.0f : y[i];
     if (dropout && dropout->threshold) TWIN(tfm_dropout)(y, y, n, dropout, first);
 }
 
