@@ -525,7 +525,7 @@ typedef struct tfm_bleu_options {
     uint32_t smooth;          /* TFM_BLEU_SMOOTH_*; default exp                                              */
     float    smooth_value;    /* < 0: the method's default (default)                                         */
     uint32_t lowercase;       /* nonzero: case-insensitive; default 0                                        */
-    uint32_t compound_split;  /* nonzero: hyphens between letters become " ##AT##-##AT## " (get_ende_bleu.sh); default 0 */
+    uint32_t compound_split;  /* nonzero: a hyphen between characters of a token becomes " ##AT##-##AT## " (get_ende_bleu.sh); default 0 */
     uint32_t max_order;       /* longest n-gram; 1..8, default 4                                             */
     uint32_t effective_order; /* nonzero: orders longer than the hypothesis do not count (for sentences); default 0 */
     const tfm_allocator *allocator; /* NULL: malloc */
