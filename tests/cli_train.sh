@@ -47,6 +47,8 @@ works "average" "${train[@]}" --model mean --steps 20 --checkpoint-every 4 --kee
 works "average by hand" "$tfm" average -o mean.2 mean-12.ckpt mean-16.ckpt mean-20.ckpt
 check "average: the mean of the last three" cmp mean mean.2
 check "average: is not the last" not cmp -s mean a
+works "average without another step" "${train[@]}" --model late --checkpoint mean --steps 20 --resume --average 3
+check "average without another step: the same" cmp mean late
 works "average of one" "$tfm" average -o one a
 check "m42 the average of one is itself" cmp one a
 refused "average of different models" 1 "." "$tfm" average -o no a missing

@@ -278,9 +278,8 @@ const command command_tokenizer_learn = {
     .text = "Learns byte pair encoding from lines of text. 'tfm train' does it by itself; learn it here to use one "
             "tokenizer in "
             "several trainings (--tokenizer-file), or to look at it.",
-    .examples =
-        "  tfm tokenizer learn --input train.en --input train.de --vocab-size 8000 --output bpe.json\n"
-        "  tfm tokenizer learn --dialect subword-nmt --merges 10000 --output sub.json --codes codes < text.tok\n",
+    .examples = "  tfm tokenizer learn --input train.en --input train.de --vocab-size 8000 --output bpe.json\n"
+                "  tfm tokenizer learn --dialect subword-nmt --merges 10000 -o sub.json --codes codes < text\n",
     .options = learn_rows,
     .args_size = sizeof(tokenizer_args),
     .run = run_learn,

@@ -235,9 +235,8 @@ static void announce_run(const training *t, uint32_t d_model)
     console_say("training    batches of up to %u tokens a side x %u; threads: %ld; the rate peaks at %.3g in step %u",
                 o->batch_tokens, o->accumulate, o->n_threads ? (long)o->n_threads : cores, peak, o->warmup);
     if (o->max_steps > 0 && o->max_steps <= o->warmup)
-        console_say(
-            "            note: the rate still rises in the last step, %llu; --warmup %llu would suit better",
-            (unsigned long long)o->max_steps, (unsigned long long)(o->max_steps + 9) / 10);
+        console_say("            note: the rate still rises in the last step, %llu; --warmup %llu would suit better",
+                    (unsigned long long)o->max_steps, (unsigned long long)(o->max_steps + 9) / 10);
     if (t->resume) console_say("            goes on from %s", t->resume);
     console_say("            Ctrl-C stops it with a checkpoint, %s-STEP.ckpt", o->checkpoint_path);
 }
@@ -262,9 +261,11 @@ static int average_last(training *t, tfm_model **model)
     char *paths[MOST_AVERAGED];
     checkpoint_list list;
     size_t n = 0;
+    const uint64_t last =
+        t->progress.step > 0 ? t->progress.step : UINT64_MAX; /* 0: resumed at its end, no step taken */
     checkpoints_find(&list, t->options.checkpoint_path);
     for (size_t i = list.size; i-- > 0 && n < t->args->average;)
-        if (list.steps[i] <= t->progress.step) paths[n++] = checkpoint_path(t->options.checkpoint_path, list.steps[i]);
+        if (list.steps[i] <= last) paths[n++] = checkpoint_path(t->options.checkpoint_path, list.steps[i]);
     checkpoints_free(&list);
     if (n < t->args->average) console_warn("only %zu of %u checkpoints exist to be averaged", n, t->args->average);
     int code = EXIT_SUCCESS;
