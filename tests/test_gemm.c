@@ -1,0 +1,289 @@
+/* Matrix products against a plain double one, for all strides and epilogues; and which things the bits do not depend on. */
+#include "kernels/gemm.h"
+#include "oracle.h"
+
+enum { PAD = 3, FLOATS = 340000 }; /* PAD: floats between rows, poisoned */
+
+static float a_data[FLOATS], b_data[FLOATS], c_data[FLOATS], c_other[FLOATS], bias[2048];
+
+static const unsigned twins[] = {0, TFM_CPU_AVX2};
+
+static const tfm_kernels *twin(int i)
+{
+    return tfm_kernels_for(twins[i] & tfm_cpu_flags());
+}
+
+typedef struct pool {
+    tfm_allocator allocator;
+    tfm_pool *threads;
+    float *scratch;
+} pool;
+
+static pool new_pool(uint32_t threads)
+{
+    pool p = {.allocator = tfm_allocator_or_default(NULL)};
+    tfm_error error;
+
+    ck_assert_ok(tfm_pool_create(&p.threads, threads, &p.allocator, &error), error);
+    p.scratch = tfm_alloc(&p.allocator, threads * (size_t)TFM_GEMM_SCRATCH, sizeof(float));
+    ck_assert_ptr_nonnull(p.scratch);
+    return p;
+}
+
+static void free_pool(pool *p)
+{
+    tfm_free(&p->allocator, p->scratch, tfm_pool_threads(p->threads) * (size_t)TFM_GEMM_SCRATCH, sizeof(float));
+    tfm_pool_free(p->threads);
+}
+
+/* A matrix of rows x cols, stored by rows or by columns, with NaN in the gaps. */
+static const float *matrix(float *data, size_t rows, size_t cols, bool by_rows, size_t *row, size_t *col, uint64_t *state)
+{
+    const size_t count = by_rows ? rows : cols, width = by_rows ? cols : rows, stride = width + PAD;
+
+    ck_assert_uint_le(count * stride, FLOATS);
+    for (size_t i = 0; i < count * stride; i++) data[i] = i % stride < width ? draw(state) : NAN;
+    *row = by_rows ? stride : 1;
+    *col = by_rows ? 1 : stride;
+    return data;
+}
+
+typedef struct shape {
+    size_t m, n, k;
+} shape;
+
+typedef struct extra {
+    bool add, bias, relu;
+    double rate;
+} extra;
+
+static tfm_gemm new_gemm(shape s, bool a_rows, bool b_rows, extra e, const tfm_dropout *dropout, uint64_t seed)
+{
+    uint64_t state = seed;
+    tfm_gemm g = {.m = s.m, .n = s.n, .k = s.k, .c = c_data, .c_row = s.n + PAD, .add = e.add, .relu = e.relu};
+
+    g.a = matrix(a_data, s.m, s.k, a_rows, &g.a_row, &g.a_col, &state);
+    g.b = matrix(b_data, s.k, s.n, b_rows, &g.b_row, &g.b_col, &state);
+    for (size_t i = 0; i < s.m * g.c_row; i++) c_data[i] = e.add ? draw(&state) : NAN;
+    draw_all(bias, s.n, &state);
+    g.bias = e.bias ? bias : NULL;
+    g.dropout = e.rate > 0.0 ? dropout : NULL;
+    return g;
+}
+
+/* One element by the definition; *size receives what its rounding errors are relative to. */
+static double wanted(const tfm_gemm *g, const float *before, size_t i, size_t j, const oracle_mask *mask, double *size)
+{
+    double sum = g->add ? (double)before[i * g->c_row + j] : 0.0;
+
+    *size = fabs(sum);
+    for (size_t p = 0; p < g->k; p++) {
+        const double x = (double)g->a[i * g->a_row + p * g->a_col] * (double)g->b[p * g->b_row + j * g->b_col];
+        sum += x;
+        *size += fabs(x);
+    }
+    if (g->bias) sum += (double)g->bias[j];
+    if (g->bias) *size += fabs((double)g->bias[j]);
+    if (g->relu) sum = fmax(sum, 0.0);
+    return g->dropout ? sum * oracle_keep(mask, i * ((g->n + 7) / 8 * 8) + j) : sum;
+}
+
+static void check_product(const tfm_kernels *kernels, const pool *p, shape s, bool a_rows, bool b_rows, extra e)
+{
+    const oracle_mask mask = {UINT64_C(0x1122334455667788), 9, 21, e.rate};
+    const uint32_t threshold = (uint32_t)(e.rate * 65536.0 + 0.5);
+    const tfm_dropout dropout = {{0x55667788, 0x11223344}, {9, 0}, 21, threshold, 65536.0f / (65536.0f - (float)threshold)};
+    const tfm_gemm g = new_gemm(s, a_rows, b_rows, e, &dropout, s.m * 100 + s.n * 10 + s.k);
+
+    memcpy(c_other, c_data, s.m * g.c_row * sizeof *c_data);
+    tfm_gemm_run(kernels, p->threads, p->scratch, &g);
+    for (size_t i = 0; i < s.m; i++) {
+        for (size_t j = 0; j < s.n; j++) {
+            double size;
+            const double want = wanted(&g, c_other, i, j, &mask, &size), got = (double)g.c[i * g.c_row + j];
+            const double bound = ((double)s.k + 4.0) * 0x1p-24 * size * (e.rate > 0.0 ? 2.0 : 1.0);
+            ck_assert_msg(fabs(got - want) <= bound, "%zux%zux%zu (%zu, %zu): %.9g, want %.9g", s.m, s.n, s.k, i, j, got, want);
+        }
+        same_bits(g.c + i * g.c_row + s.n, c_other + i * g.c_row + s.n, PAD, "between rows");
+    }
+}
+
+static const extra extras[] = {
+    {false, false, false, 0.0}, {true, false, false, 0.0}, {false, true, false, 0.0}, {false, true, true, 0.0},
+    {false, false, true, 0.0},  {true, true, true, 0.0},   {false, true, true, 0.3},  {false, false, false, 0.5},
+};
+
+START_TEST(products_agree_with_the_oracle)
+{
+    static const size_t sizes[] = {1, 2, 6, 7, 8, 9, 15, 16, 17, 33};
+    pool p = new_pool(1);
+    const tfm_kernels *kernels = twin(_i);
+
+    for (size_t m = 0; m < 10; m++)
+        for (size_t n = 0; n < 10; n++)
+            for (size_t form = 0; form < 4; form++) {
+                const shape s = {sizes[m], sizes[n], sizes[(m + 3 * n + form) % 10]};
+                check_product(kernels, &p, s, form & 1, form & 2, extras[(m + n + form) % 8]);
+            }
+    for (size_t e = 0; e < 8; e++)
+        for (size_t form = 0; form < 4; form++)
+            check_product(kernels, &p, (shape){13, 35, 65}, form & 1, form & 2, extras[e]);
+    free_pool(&p);
+}
+END_TEST
+
+/* Across the blocks of k (256), of rows (96) and of columns (1,024). */
+START_TEST(products_across_blocks_agree_with_the_oracle)
+{
+    static const shape shapes[] = {{5, 7, 255}, {5, 7, 256}, {5, 7, 257}, {3, 17, 600}, {95, 9, 30},
+                                   {97, 9, 30}, {200, 5, 300}, {4, 1023, 20}, {4, 1025, 20}, {2, 1100, 300}};
+    pool p = new_pool(2);
+    const tfm_kernels *kernels = twin(_i);
+
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (size_t form = 0; form < 4; form++)
+            check_product(kernels, &p, shapes[i], form & 1, form & 2, extras[(3 * i + form) % 8]);
+    free_pool(&p);
+}
+END_TEST
+
+START_TEST(an_empty_product_writes_nothing)
+{
+    pool p = new_pool(2);
+    tfm_gemm g = new_gemm((shape){4, 4, 4}, true, true, extras[0], NULL, 1);
+
+    memcpy(c_other, c_data, 4 * g.c_row * sizeof *c_data);
+    g.m = 0;
+    tfm_gemm_run(twin(_i), p.threads, p.scratch, &g);
+    g.m = 4, g.n = 0;
+    tfm_gemm_run(twin(_i), p.threads, p.scratch, &g);
+    g.n = 4, g.k = 0, g.add = true;
+    tfm_gemm_run(twin(_i), p.threads, p.scratch, &g);
+    same_bits(c_data, c_other, 4 * g.c_row, "c");
+    free_pool(&p);
+}
+END_TEST
+
+/* The first m rows and n columns of the whole product, alone: the same bits. */
+static void check_part(const tfm_kernels *kernels, const pool *p, const tfm_gemm *whole, size_t m, size_t n)
+{
+    tfm_gemm g = *whole;
+
+    g.m = m;
+    g.n = n;
+    g.c = c_other;
+    for (size_t i = 0; i < m * g.c_row; i++) c_other[i] = 1.0f;
+    tfm_gemm_run(kernels, p->threads, p->scratch, &g);
+    for (size_t i = 0; i < m; i++) same_bits(g.c + i * g.c_row, whole->c + i * g.c_row, n, "part");
+}
+
+START_TEST(c21_bits_of_a_row_do_not_depend_on_the_other_rows)
+{
+    pool p = new_pool(1);
+    const tfm_kernels *kernels = twin(_i);
+
+    for (size_t form = 0; form < 4; form++) {
+        const tfm_gemm g = new_gemm((shape){200, 19, 270}, form & 1, form & 2, extras[3], NULL, 5);
+        tfm_gemm_run(kernels, p.threads, p.scratch, &g);
+        for (size_t m = 1; m <= 200; m += m < 20 || form == 1 ? 3 : 23) check_part(kernels, &p, &g, m, 19);
+    }
+    free_pool(&p);
+}
+END_TEST
+
+START_TEST(c21_bits_of_a_column_do_not_depend_on_the_other_columns)
+{
+    pool p = new_pool(1);
+    const tfm_kernels *kernels = twin(_i);
+
+    for (size_t form = 0; form < 4; form++) {
+        const tfm_gemm g = new_gemm((shape){7, 1050, 270}, form & 1, form & 2, extras[3], NULL, 6);
+        tfm_gemm_run(kernels, p.threads, p.scratch, &g);
+        for (size_t n = 1; n <= 70; n += form == 2 ? 1 : 7) check_part(kernels, &p, &g, 7, n);
+        check_part(kernels, &p, &g, 7, 1025);
+    }
+    free_pool(&p);
+}
+END_TEST
+
+/* The same a row further down, as a row of its own: no row knows its number. */
+START_TEST(bits_of_a_row_do_not_depend_on_its_place)
+{
+    pool p = new_pool(1);
+    const tfm_kernels *kernels = twin(_i);
+    const tfm_gemm whole = new_gemm((shape){101, 21, 64}, true, false, extras[3], NULL, 7);
+
+    tfm_gemm_run(kernels, p.threads, p.scratch, &whole);
+    for (size_t i = 0; i < 101; i++) {
+        tfm_gemm g = whole;
+        g.m = 1;
+        g.a += i * g.a_row;
+        g.c = c_other;
+        tfm_gemm_run(kernels, p.threads, p.scratch, &g);
+        same_bits(g.c, whole.c + i * whole.c_row, 21, "row");
+    }
+    free_pool(&p);
+}
+END_TEST
+
+START_TEST(m49_bits_do_not_depend_on_threads)
+{
+    static const shape shapes[] = {{1, 1, 1}, {1, 200, 300}, {200, 1, 300}, {40, 40, 513}, {97, 33, 100}, {5, 1100, 70}};
+    static const uint32_t threads[] = {2, 5};
+    pool one = new_pool(1);
+    const tfm_kernels *kernels = twin(_i);
+    const tfm_dropout dropout = {{1, 2}, {3, 4}, 5, 20000, 65536.0f / 45536.0f};
+
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        tfm_gemm g = new_gemm(shapes[i], i & 1, i & 2, extras[6], &dropout, 8);
+        tfm_gemm_run(kernels, one.threads, one.scratch, &g);
+        g.c = c_other;
+        for (size_t t = 0; t < sizeof threads / sizeof *threads; t++) {
+            pool p = new_pool(threads[t]);
+            tfm_gemm_run(kernels, p.threads, p.scratch, &g);
+            for (size_t r = 0; r < g.m; r++) same_bits(g.c + r * g.c_row, c_data + r * g.c_row, g.n, "threads");
+            free_pool(&p);
+        }
+    }
+    free_pool(&one);
+}
+END_TEST
+
+/* A not-a-number or infinity in a reaches its own row only. */
+START_TEST(nan_and_inf_stay_in_their_row)
+{
+    pool p = new_pool(1);
+    const tfm_gemm g = new_gemm((shape){9, 20, 40}, true, true, extras[3], NULL, 9);
+
+    a_data[3 * g.a_row + 17] = NAN;
+    a_data[5 * g.a_row + 2] = INFINITY;
+    tfm_gemm_run(twin(_i), p.threads, p.scratch, &g);
+    for (size_t i = 0; i < 9; i++)
+        for (size_t j = 0; j < 20; j++) {
+            const float c = g.c[i * g.c_row + j];
+            if (i == 3) ck_assert_msg(isnan(c), "ReLU hides NaN: %g", (double)c);
+            else if (i == 5) ck_assert(c == 0.0f || c == INFINITY);
+            else ck_assert(isfinite(c));
+        }
+    free_pool(&p);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("gemm");
+    TCase *c = tcase_create("gemm");
+
+    tcase_add_loop_test(c, products_agree_with_the_oracle, 0, 2);
+    tcase_add_loop_test(c, products_across_blocks_agree_with_the_oracle, 0, 2);
+    tcase_add_loop_test(c, an_empty_product_writes_nothing, 0, 2);
+    tcase_add_loop_test(c, c21_bits_of_a_row_do_not_depend_on_the_other_rows, 0, 2);
+    tcase_add_loop_test(c, c21_bits_of_a_column_do_not_depend_on_the_other_columns, 0, 2);
+    tcase_add_loop_test(c, bits_of_a_row_do_not_depend_on_its_place, 0, 2);
+    tcase_add_loop_test(c, m49_bits_do_not_depend_on_threads, 0, 2);
+    tcase_add_loop_test(c, nan_and_inf_stay_in_their_row, 0, 2);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+TESTING_MAIN(suite)
