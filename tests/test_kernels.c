@@ -1,0 +1,435 @@
+/* The kernels that go over rows once, each twin against double precision within its documented bound. */
+#include "kernels/kernels.h"
+#include "oracle.h"
+
+#define ULP 0x1p-24 /* half a unit in the last place, relative */
+
+enum { MOST = 1 << 16 };
+
+static float x[MOST], y[MOST], z[MOST], other[MOST];
+
+static const size_t widths[] = {1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 33, 65, 100, 512, 1000, 1023, 1024, 1025, 3001};
+enum { N_WIDTHS = sizeof widths / sizeof *widths };
+
+static const tfm_kernels *twin(int i)
+{
+    return tfm_kernels_for(i ? tfm_cpu_flags() : 0);
+}
+
+START_TEST(tables_are_complete)
+{
+    const tfm_kernels *k = twin(_i);
+
+    ck_assert(k->gemm_tile && k->pack_a && k->pack_b && k->bias_relu && k->relu_backward && k->dropout && k->add);
+    ck_assert(k->axpby && k->sum_squares && k->layer_norm && k->layer_norm_backward && k->attention);
+    ck_assert(k->attention_backward && k->log_sum_exp && k->softmax_gradient && k->adam);
+    ck_assert_ptr_eq(tfm_kernels_for(0), tfm_kernels_for(~TFM_CPU_AVX2));
+    if (tfm_cpu_flags()) ck_assert_ptr_ne(tfm_kernels_for(0), tfm_kernels_for(tfm_cpu_flags()));
+}
+END_TEST
+
+/* ---------------------------------------------------------------------------------------------- exponentials ---- */
+
+/* softmax_gradient with lse = base = 0 is exp. */
+START_TEST(exp_is_within_two_units)
+{
+    enum { N = 1 << 15 };
+    const tfm_kernels *k = twin(_i);
+
+    for (size_t i = 0; i < N; i++) x[i] = -87.3f + 175.3f * (float)i / N;
+    for (size_t i = 0; i < 4096; i++) x[i] = -1.0f + (float)i / 2048; /* where most weights are */
+    memcpy(y, x, sizeof y);
+    k->softmax_gradient(y, N, 0.0f, 0.0f);
+    for (size_t i = 0; i < N; i++) near_one((double)y[i], exp((double)x[i]), 0.0, 4 * ULP, "exp", i);
+}
+END_TEST
+
+START_TEST(exp_at_its_edges)
+{
+    const tfm_kernels *k = twin(_i);
+    float e[] = {0.0f, -0.0f, -87.34f, -88.0f, -1e30f, -INFINITY, NAN, 88.0f, 89.0f, INFINITY, -104.0f};
+
+    k->softmax_gradient(e, sizeof e / sizeof *e, 0.0f, 0.0f);
+    ck_assert(e[0] == 1.0f && e[1] == 1.0f);
+    ck_assert(e[2] == 0.0f && e[3] == 0.0f && e[4] == 0.0f && e[5] == 0.0f && e[10] == 0.0f);
+    ck_assert(isnan(e[6]));
+    ck_assert(isfinite(e[7]) && e[8] == e[7] && e[9] == e[7]); /* saturated */
+}
+END_TEST
+
+static double exact_lse(const float *v, size_t n)
+{
+    double max = -INFINITY, sum = 0.0;
+
+    for (size_t i = 0; i < n; i++) max = fmax(max, (double)v[i]);
+    for (size_t i = 0; i < n; i++) sum += exp((double)v[i] - max);
+    return max + log(sum);
+}
+
+START_TEST(log_sum_exp_agrees)
+{
+    const tfm_kernels *k = twin(_i);
+    static const float spread[] = {0.0f, 1.0f, 30.0f, 1000.0f}, shift[] = {0.0f, -50.0f, 3000.0f};
+    uint64_t state = 1;
+
+    for (size_t w = 0; w < N_WIDTHS; w++)
+        for (size_t form = 0; form < 12; form++) {
+            const size_t n = widths[w];
+            double sum, want_sum = 0.0, size = 0.0;
+            for (size_t i = 0; i < n; i++) x[i] = spread[form % 4] * draw(&state) + shift[form / 4];
+            for (size_t i = 0; i < n; i++) want_sum += (double)x[i];
+            for (size_t i = 0; i < n; i++) size += fabs((double)x[i]);
+            const double want = exact_lse(x, n), got = (double)k->log_sum_exp(x, n, &sum);
+            ck_assert_msg(fabs(got - want) <= ULP * (fabs(want) + 140.0), "%zu: %.9g, want %.9g", n, got, want);
+            ck_assert_msg(fabs(sum - want_sum) <= 140.0 * ULP * size, "sum %zu: %.9g, want %.9g", n, sum, want_sum);
+        }
+}
+END_TEST
+
+START_TEST(c13_a_large_vocabulary_keeps_its_precision)
+{
+    enum { V = 60000 };
+    const tfm_kernels *k = twin(_i);
+    uint64_t state = 2;
+    double sum, mass = 0.0, want_sum = 0.0;
+
+    for (size_t i = 0; i < V; i++) want_sum += (double)(x[i] = 15.0f * draw(&state));
+    const double want = exact_lse(x, V);
+    const float lse = k->log_sum_exp(x, V, &sum);
+    ck_assert_double_le(fabs((double)lse - want), 2e-6);
+    ck_assert_double_le(fabs(sum - want_sum), 0.05); /* of 60,000 terms of size 7.5 */
+    k->softmax_gradient(x, V, lse, 0.0f);
+    for (size_t i = 0; i < V; i++) mass += (double)x[i];
+    ck_assert_double_le(fabs(mass - 1.0), 2e-6);
+}
+END_TEST
+
+START_TEST(log_sum_exp_of_infinities)
+{
+    const tfm_kernels *k = twin(_i);
+    double sum;
+
+    for (size_t n = 1; n < 40; n++) {
+        for (size_t i = 0; i < n; i++) x[i] = -INFINITY;
+        ck_assert(k->log_sum_exp(x, n, &sum) == -INFINITY);
+        x[n / 2] = 3.25f; /* m02: one allowed entry has all the weight */
+        ck_assert(k->log_sum_exp(x, n, &sum) == 3.25f);
+        ck_assert(k->log_sum_exp(x, n, NULL) == 3.25f);
+        x[n - 1] = NAN;
+        ck_assert(isnan(k->log_sum_exp(x, n, &sum)));
+        x[n - 1] = INFINITY;
+        ck_assert(!isfinite(k->log_sum_exp(x, n, &sum)));
+    }
+}
+END_TEST
+
+START_TEST(softmax_gradient_agrees)
+{
+    const tfm_kernels *k = twin(_i);
+    uint64_t state = 3;
+    double sum;
+
+    for (size_t w = 0; w < N_WIDTHS; w++) {
+        const size_t n = widths[w];
+        for (size_t i = 0; i < n; i++) x[i] = 10.0f * draw(&state);
+        x[n] = 77.0f; /* not to be touched */
+        memcpy(y, x, (n + 1) * sizeof *y);
+        const double lse = exact_lse(x, n);
+        k->softmax_gradient(y, n, k->log_sum_exp(x, n, &sum), 0.01f);
+        for (size_t i = 0; i < n; i++)
+            ck_assert_double_le(fabs((double)y[i] - (exp((double)x[i] - lse) - 0.01)), 40.0 * ULP);
+        ck_assert(y[n] == 77.0f);
+    }
+}
+END_TEST
+
+/* ----------------------------------------------------------------------------------------------- layer norm ---- */
+
+static void check_norm(const tfm_kernels *k, size_t d, float scale, float shift, float eps, uint64_t *state)
+{
+    float stats[2];
+    double mean = 0.0, variance = 0.0;
+
+    for (size_t i = 0; i < d; i++) x[i] = shift + scale * draw(state);
+    draw_all(y, d, state);
+    draw_all(z, d, state);
+    oracle_used = 0;
+    const double *wide = oracle_wide(x, d), *gamma = oracle_wide(y, d), *beta = oracle_wide(z, d);
+    double *want = oracle_new(d);
+    oracle_norm(want, wide, gamma, beta, 1, d, (double)eps);
+    for (size_t i = 0; i < d; i++) mean += wide[i] / (double)d;
+    for (size_t i = 0; i < d; i++) variance += (wide[i] - mean) * (wide[i] - mean) / (double)d;
+    const double rstd = 1.0 / sqrt(variance + (double)eps);
+
+    k->layer_norm(other, stats, x, y, z, d, eps);
+    for (size_t i = 0; i < d; i++) {
+        const double hat = fabs(wide[i] - mean) * rstd;
+        const double bound = ULP * (((double)d / 8.0 + 16.0) * fabs(gamma[i]) * hat +
+                                    2.0 * fabs(gamma[i] * mean) * rstd + fabs(want[i]) + fabs(beta[i]));
+        ck_assert_msg(fabs((double)other[i] - want[i]) <= bound, "d %zu shift %g [%zu]: %.9g, want %.9g", d, (double)shift, i,
+                      (double)other[i], want[i]);
+    }
+    near_one((double)stats[0], mean, fabs((double)shift) + (double)scale, 4 * ULP, "mean", d);
+    ck_assert_double_le(fabs((double)stats[1] / rstd - 1.0), ULP * ((double)d / 8.0 + 16.0 + 4.0 * fabs(mean) * rstd));
+}
+
+START_TEST(layer_norm_agrees)
+{
+    uint64_t state = 4;
+
+    for (size_t w = 0; w < N_WIDTHS; w++) {
+        check_norm(twin(_i), widths[w], 1.0f, 0.0f, 1e-6f, &state);
+        check_norm(twin(_i), widths[w], 1e-4f, 0.0f, 1e-6f, &state);
+        check_norm(twin(_i), widths[w], 1.0f, 100.0f, 1e-6f, &state);
+        check_norm(twin(_i), widths[w], 1e3f, -1e5f, 1e-5f, &state);
+    }
+}
+END_TEST
+
+/* Its mean is exact, so that nothing of the size of 1 / sqrt(eps) multiplies a rounding error. */
+START_TEST(m17_a_constant_row_gives_beta)
+{
+    static const float constants[] = {0.0f, 0.1f, -3.3f, 1000.1f, 123456.7f, 1e-20f, 3e10f};
+    const tfm_kernels *k = twin(_i);
+    float stats[2];
+
+    for (size_t d = 1; d <= 1100; d += d < 130 ? 1 : 97)
+        for (size_t c = 0; c < sizeof constants / sizeof *constants; c++) {
+            for (size_t i = 0; i < d; i++) x[i] = constants[c], y[i] = 3.0f + (float)i, z[i] = 0.25f * (float)i - 1.0f;
+            k->layer_norm(other, stats, x, y, z, d, 1e-6f);
+            same_bits(other, z, d, "beta");
+            ck_assert(stats[0] == constants[c]);
+        }
+}
+END_TEST
+
+START_TEST(m16_normed_rows_have_mean_0_and_variance_1)
+{
+    const tfm_kernels *k = twin(_i);
+    float stats[2];
+    uint64_t state = 5;
+
+    for (size_t w = 1; w < N_WIDTHS; w++) {
+        const size_t d = widths[w];
+        double mean = 0.0, variance = 0.0, in = 0.0, spread = 0.0;
+        for (size_t i = 0; i < d; i++) x[i] = 0.01f * draw(&state), y[i] = 1.0f, z[i] = 0.0f;
+        k->layer_norm(other, stats, x, y, z, d, 1e-5f);
+        for (size_t i = 0; i < d; i++) mean += (double)other[i] / (double)d, in += (double)x[i] / (double)d;
+        for (size_t i = 0; i < d; i++) spread += ((double)x[i] - in) * ((double)x[i] - in) / (double)d;
+        for (size_t i = 0; i < d; i++) variance += (double)other[i] * (double)other[i] / (double)d;
+        ck_assert_double_le(fabs(mean), 1e-6);
+        ck_assert_double_le(fabs(variance - (1.0 - 1e-5 / (spread + 1e-5))), 1e-5);
+    }
+}
+END_TEST
+
+/* In place or not: the same. Values are judged with the operation, by differences. */
+START_TEST(layer_norm_backward_may_work_in_place)
+{
+    const tfm_kernels *k = twin(_i);
+    float stats[2], gamma[100], dx[100], dy[100];
+    uint64_t state = 6;
+
+    for (size_t d = 1; d <= 100; d++) {
+        draw_all(x, d, &state);
+        draw_all(gamma, d, &state);
+        draw_all(dy, d, &state);
+        k->layer_norm(y, stats, x, gamma, gamma, d, 1e-6f);
+        k->layer_norm_backward(dx, dy, x, stats, gamma, d);
+        k->layer_norm_backward(dy, dy, x, stats, gamma, d);
+        same_bits(dy, dx, d, "dx");
+    }
+}
+END_TEST
+
+/* -------------------------------------------------------------------------------------------------- dropout ---- */
+
+static tfm_dropout dropout_of(const oracle_mask *m)
+{
+    const uint32_t threshold = (uint32_t)(m->rate * 65536.0 + 0.5);
+
+    return (tfm_dropout){{(uint32_t)m->seed, (uint32_t)(m->seed >> 32)}, {(uint32_t)m->batch, (uint32_t)(m->batch >> 32)},
+                         m->site, threshold, 65536.0f / (65536.0f - (float)threshold)};
+}
+
+START_TEST(m28_masks_are_those_of_the_counter)
+{
+    static const uint64_t firsts[] = {0, 8, 64, 1000, (UINT64_C(1) << 35) - 64, UINT64_C(1) << 40};
+    static const double rates[] = {0.1, 0.5, 0.9, 1.0 / 65536.0};
+    const tfm_kernels *k = twin(_i);
+    uint64_t state = 7;
+
+    draw_all(x, 300, &state);
+    for (size_t f = 0; f < 6; f++)
+        for (size_t r = 0; r < 4; r++) {
+            const oracle_mask m = {UINT64_C(0x123456789abcdef0) + f, UINT64_C(0xfedcba9876543210), (uint32_t)(4096 + f), rates[r]};
+            const tfm_dropout d = dropout_of(&m);
+            for (size_t n = 1; n < 300; n += n < 20 ? 1 : 31) {
+                y[n] = 5.0f;
+                k->dropout(y, x, n, &d, firsts[f]);
+                for (size_t i = 0; i < n; i++)
+                    near_one((double)y[i], (double)x[i] * oracle_keep(&m, firsts[f] + i), 0.0, 2 * ULP, "dropped", i);
+                ck_assert(y[n] == 5.0f);
+                memcpy(z, x, n * sizeof *z);
+                k->dropout(z, z, n, &d, firsts[f]);
+                same_bits(z, y, n, "in place");
+            }
+        }
+}
+END_TEST
+
+START_TEST(m27_what_is_kept_is_scaled)
+{
+    enum { N = MOST };
+    const tfm_kernels *k = twin(_i);
+
+    for (double rate = 0.0; rate < 0.99; rate += 0.1) {
+        const oracle_mask m = {11, 12, 13, rate};
+        const tfm_dropout d = dropout_of(&m);
+        double sum = 0.0, dropped = 0.0;
+        for (size_t i = 0; i < N; i++) x[i] = 1.0f;
+        k->dropout(y, x, N, &d, 0);
+        for (size_t i = 0; i < N; i++) sum += (double)y[i], dropped += y[i] == 0.0f;
+        ck_assert_double_le(fabs(dropped / N - rate), 6.0 * sqrt(0.25 / N) + 1e-5);
+        ck_assert_double_le(fabs(sum / N - 1.0), 6.0 * sqrt(rate / (1.0 - rate) / N) + 1e-5);
+    }
+}
+END_TEST
+
+START_TEST(masks_differ_by_seed_batch_and_site)
+{
+    enum { N = 4096 };
+    const tfm_kernels *k = twin(_i);
+    const oracle_mask masks[] = {{1, 1, 1, 0.5}, {2, 1, 1, 0.5}, {1, 2, 1, 0.5}, {1, 1, 2, 0.5},
+                                 {UINT64_C(1) << 32 | 1, 1, 1, 0.5}, {1, UINT64_C(1) << 32 | 1, 1, 0.5}};
+
+    for (size_t i = 0; i < N; i++) x[i] = 1.0f;
+    for (size_t a = 0; a < 6; a++)
+        for (size_t b = 0; b < a; b++) {
+            const tfm_dropout da = dropout_of(&masks[a]), db = dropout_of(&masks[b]);
+            size_t equal = 0;
+            k->dropout(y, x, N, &da, 0);
+            k->dropout(z, x, N, &db, 0);
+            for (size_t i = 0; i < N; i++) equal += y[i] == z[i];
+            ck_assert_double_le(fabs((double)equal - N / 2.0), 6.0 * sqrt(N / 4.0));
+        }
+}
+END_TEST
+
+/* --------------------------------------------------------------------------------------- sums and epilogues ---- */
+
+START_TEST(sum_of_squares_agrees)
+{
+    const tfm_kernels *k = twin(_i);
+    uint64_t state = 8;
+
+    ck_assert_double_eq(k->sum_squares(x, 0), 0.0);
+    draw_all(x, MOST, &state);
+    for (size_t w = 0; w <= N_WIDTHS; w++) {
+        const size_t n = w < N_WIDTHS ? widths[w] : MOST;
+        double want = 0.0;
+        for (size_t i = 0; i < n; i++) want += (double)x[i] * (double)x[i];
+        near_one(k->sum_squares(x, n), want, 0.0, 140.0 * ULP, "sum of squares", n);
+    }
+    x[77] = NAN;
+    ck_assert(isnan(k->sum_squares(x, 1000)));
+    x[77] = INFINITY;
+    ck_assert(isinf(k->sum_squares(x, 1000)));
+}
+END_TEST
+
+START_TEST(rows_are_added)
+{
+    const tfm_kernels *k = twin(_i);
+    uint64_t state = 9;
+
+    for (size_t w = 0; w < N_WIDTHS; w++) {
+        const size_t n = widths[w];
+        draw_all(x, n, &state);
+        draw_all(y, n + 1, &state);
+        memcpy(z, y, (n + 1) * sizeof *z);
+        k->add(y, x, n);
+        for (size_t i = 0; i < n; i++) ck_assert(y[i] == z[i] + x[i]);
+        memcpy(y, z, (n + 1) * sizeof *z);
+        k->axpby(y, 2.5f, x, -0.3f, n);
+        for (size_t i = 0; i < n; i++) {
+            const double a = 2.5 * (double)x[i], b = -(double)0.3f * (double)z[i];
+            ck_assert_double_le(fabs((double)y[i] - (a + b)), 2 * ULP * (fabs(a) + fabs(b)));
+        }
+        ck_assert(y[n] == z[n]);
+    }
+}
+END_TEST
+
+START_TEST(relu_and_its_derivative_at_the_edges)
+{
+    const tfm_kernels *k = twin(_i);
+    const float in[] = {-1.0f, -0.0f, 0.0f, 1e-38f, 2.0f, -INFINITY, INFINITY, NAN, -1e-38f, 0.5f};
+    enum { N = sizeof in / sizeof *in };
+
+    memcpy(y, in, sizeof in);
+    k->bias_relu(y, NULL, N, true, NULL, 0);
+    for (size_t i = 0; i < N; i++) ck_assert(isnan(in[i]) ? isnan(y[i]) : y[i] == (in[i] > 0.0f ? in[i] : 0.0f));
+    for (size_t i = 0; i < N; i++) z[i] = 4.0f;
+    k->relu_backward(z, y, N, 0.5f);
+    for (size_t i = 0; i < N; i++) ck_assert(isnan(in[i]) || z[i] == (in[i] > 0.0f ? 2.0f : 0.0f)); /* 0 at 0 */
+}
+END_TEST
+
+START_TEST(adam_agrees_and_moves_without_gradient)
+{
+    const tfm_kernels *k = twin(_i);
+    enum { N = 33 };
+    float w[N], m[N] = {0}, v[N] = {0};
+    double ww[N], mm[N] = {0}, vv[N] = {0};
+    uint64_t state = 10;
+
+    draw_all(w, N, &state);
+    for (size_t i = 0; i < N; i++) ww[i] = (double)w[i];
+    for (int step = 1; step <= 20; step++) {
+        const double b1 = (double)0.9f, b2 = (double)0.98f;
+        const float rate = (float)(0.01 * sqrt(1.0 - pow(b2, step)) / (1.0 - pow(b1, step)));
+        for (size_t i = 0; i < N; i++) x[i] = i % 3 && step > 1 ? 0.0f : draw(&state); /* m25: momentum goes on */
+        k->adam(w, m, v, x, N, 0.25f, rate, 0.9f, 0.98f, 1e-9f);
+        for (size_t i = 0; i < N; i++) {
+            const double g = 0.25 * (double)x[i], before = ww[i];
+            mm[i] = b1 * mm[i] + (1.0 - b1) * g;
+            vv[i] = b2 * vv[i] + (1.0 - b2) * g * g;
+            ww[i] -= (double)rate * mm[i] / (sqrt(vv[i]) + 1e-9);
+            ck_assert(step > 5 || fabs(ww[i] - before) > 1e-6);
+        }
+    }
+    near_all(w, ww, N, 20.0 * 8.0 * ULP, "w");
+    near_all(m, mm, N, 20.0 * 8.0 * ULP, "m");
+    near_all(v, vv, N, 20.0 * 8.0 * ULP, "v");
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("kernels");
+    TCase *c = tcase_create("kernels");
+
+    tcase_add_loop_test(c, tables_are_complete, 0, 2);
+    tcase_add_loop_test(c, exp_is_within_two_units, 0, 2);
+    tcase_add_loop_test(c, exp_at_its_edges, 0, 2);
+    tcase_add_loop_test(c, log_sum_exp_agrees, 0, 2);
+    tcase_add_loop_test(c, c13_a_large_vocabulary_keeps_its_precision, 0, 2);
+    tcase_add_loop_test(c, log_sum_exp_of_infinities, 0, 2);
+    tcase_add_loop_test(c, softmax_gradient_agrees, 0, 2);
+    tcase_add_loop_test(c, layer_norm_agrees, 0, 2);
+    tcase_add_loop_test(c, m17_a_constant_row_gives_beta, 0, 2);
+    tcase_add_loop_test(c, m16_normed_rows_have_mean_0_and_variance_1, 0, 2);
+    tcase_add_loop_test(c, layer_norm_backward_may_work_in_place, 0, 2);
+    tcase_add_loop_test(c, m28_masks_are_those_of_the_counter, 0, 2);
+    tcase_add_loop_test(c, m27_what_is_kept_is_scaled, 0, 2);
+    tcase_add_loop_test(c, masks_differ_by_seed_batch_and_site, 0, 2);
+    tcase_add_loop_test(c, sum_of_squares_agrees, 0, 2);
+    tcase_add_loop_test(c, rows_are_added, 0, 2);
+    tcase_add_loop_test(c, relu_and_its_derivative_at_the_edges, 0, 2);
+    tcase_add_loop_test(c, adam_agrees_and_moves_without_gradient, 0, 2);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+TESTING_MAIN(suite)
