@@ -425,7 +425,7 @@ typedef struct tfm_trainer_options {
     uint32_t patience;          /* validations without a better criterion before the end; 0: never (default). The criterion is BLEU with
                                    valid_bleu, else valid_nll                                                    */
     const char *checkpoint_path;/* "x" gives files x-STEP.ckpt; NULL: none. Copied                               */
-    uint64_t checkpoint_steps;  /* steps between checkpoints; 0: each epoch (default)                            */
+    uint64_t checkpoint_steps;  /* steps between checkpoints; 0: each epoch (default), or by time alone            */
     double   checkpoint_seconds;/* and seconds between them (6.1: 600); 0: not by time (default)                  */
     uint32_t keep;              /* how many of the latest checkpoints stay; older ones are deleted; 0: all; default 5 */
     uint32_t rank;              /* this trainer among n_ranks that share the work; default 0                     */
