@@ -98,43 +98,39 @@ static tfm_status reserve_positions(tfm_training *t, size_t rows, tfm_error *err
     return TFM_OK;
 }
 
-/* Room to pack any batch of these. */
-static tfm_status reserve_packed(tfm_training *t, const tfm_dataset *data, const tfm_batches *b, tfm_error *error)
+/* A side of any batch of any epoch: at most batch_tokens, or one longer pair. */
+static size_t most_tokens(const tfm_training *t, const tfm_dataset *data, const tfm_side *side, size_t held)
+{
+    const size_t batch = t->options->batch_tokens > data->longest ? t->options->batch_tokens : data->longest;
+    const size_t most = batch < side->n_ids ? batch : side->n_ids;
+    return most > held ? most : held;
+}
+
+/* Room to pack any batch of these; a failure keeps the room there was. */
+static tfm_status reserve_packed(tfm_training *t, const tfm_dataset *data, tfm_error *error)
 {
     const tfm_allocator *a = &t->allocator;
-    size_t source = 0, target = 0, pairs = 0;
+    const size_t source = most_tokens(t, data, &data->source, t->packed.source_capacity);
+    const size_t target = most_tokens(t, data, &data->target, t->packed.target_capacity);
+    const size_t n = source < data->n_pairs ? source : data->n_pairs; /* no side is empty */
+    const size_t pairs = n + 1 > t->packed.pair_capacity ? n + 1 : t->packed.pair_capacity;
+    tfm_packed p = {.source_capacity = source, .target_capacity = target, .pair_capacity = pairs};
 
-    for (size_t i = 0; i < b->n; i++) {
-        size_t s = 0, n = 0;
-        for (size_t j = b->start[i]; j < b->start[i + 1]; j++) {
-            s += data->source.offset[b->order[j] + 1] - data->source.offset[b->order[j]];
-            n += data->target.offset[b->order[j] + 1] - data->target.offset[b->order[j]];
-        }
-        source = s > source ? s : source;
-        target = n > target ? n : target;
-        pairs = b->start[i + 1] - b->start[i] > pairs ? b->start[i + 1] - b->start[i] : pairs;
+    p.source = tfm_alloc(a, source, sizeof *p.source);
+    p.source_positions = tfm_alloc(a, source, sizeof *p.source_positions);
+    p.inputs = tfm_alloc(a, target, sizeof *p.inputs);
+    p.labels = tfm_alloc(a, target, sizeof *p.labels);
+    p.target_positions = tfm_alloc(a, target, sizeof *p.target_positions);
+    p.source_offset = tfm_alloc(a, pairs, sizeof *p.source_offset);
+    p.target_offset = tfm_alloc(a, pairs, sizeof *p.target_offset);
+    if (!p.source || !p.source_positions || !p.inputs || !p.labels || !p.target_positions || !p.source_offset ||
+        !p.target_offset) {
+        destroy_packed(&p, a);
+        return tfm_fail(error, TFM_E_NOMEM, "batch of %zu + %zu tokens: no memory", source, target);
     }
-    tfm_packed *p = &t->packed;
-    if (source <= p->source_capacity && target <= p->target_capacity && pairs + 1 <= p->pair_capacity) return TFM_OK;
-    source = source > p->source_capacity ? source : p->source_capacity;
-    target = target > p->target_capacity ? target : p->target_capacity;
-    pairs = pairs + 1 > p->pair_capacity ? pairs + 1 : p->pair_capacity;
-    destroy_packed(p, a);
-    p->source_capacity = source;
-    p->target_capacity = target;
-    p->pair_capacity = pairs;
-    p->source = tfm_alloc(a, source, sizeof *p->source);
-    p->source_positions = tfm_alloc(a, source, sizeof *p->source_positions);
-    p->inputs = tfm_alloc(a, target, sizeof *p->inputs);
-    p->labels = tfm_alloc(a, target, sizeof *p->labels);
-    p->target_positions = tfm_alloc(a, target, sizeof *p->target_positions);
-    p->source_offset = tfm_alloc(a, pairs, sizeof *p->source_offset);
-    p->target_offset = tfm_alloc(a, pairs, sizeof *p->target_offset);
-    if (p->source && p->source_positions && p->inputs && p->labels && p->target_positions && p->source_offset &&
-        p->target_offset)
-        return TFM_OK;
-    destroy_packed(p, a);
-    return tfm_fail(error, TFM_E_NOMEM, "batch of %zu + %zu tokens: no memory", source, target);
+    destroy_packed(&t->packed, a);
+    t->packed = p;
+    return TFM_OK;
 }
 
 /* Appends ids to one side of the packed batch. */
@@ -235,7 +231,7 @@ static tfm_status take(tfm_training *t, tfm_dataset *held, tfm_batches *batches,
 
     if (status != TFM_OK) return status;
     tfm_batches_fill(&planned, data, t->options->batch_tokens, t->options->seed, t->at.epoch, shuffled);
-    status = reserve_packed(t, data, &planned, error);
+    status = reserve_packed(t, data, error);
     if (status == TFM_OK) status = reserve_positions(t, data->longest, error);
     if (status != TFM_OK) {
         tfm_batches_destroy(&planned, &t->allocator);
