@@ -26,6 +26,9 @@ works "sentences" "$tfm" evaluate --hyp hyps --ref refs --sentence
 check "sentences: one number each" equal "$(sed -n 2p out; wc -l < out)" "100.00
 2"
 check "sentences: signature" grep -q "eff:yes" err
+seq -s ' ' 400000 > long # 2.7 MB
+works "a long line" "$tfm" evaluate --hyp long --ref long --tokenize none
+check "a long line: equal" grep -q "^BLEU = 100.00 .* hyp_len = 400000 " out
 : > empty
 refused "c38 other lengths" 1 "hyps has 2 lines and ref has 1" "$tfm" evaluate --hyp hyps --ref ref
 refused "c38 other lengths of the second reference" 1 "hyps has 2 lines and ref has 1" \

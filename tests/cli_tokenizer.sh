@@ -26,6 +26,9 @@ check "ids: as many as pieces" equal "$(tr -dc " \n" < out | wc -c)" "$(tr -dc "
 mv out ids
 input=ids works "decode ids" "${decode[@]}" --ids
 check "decoding ids gives back the text" cmp out whole
+seq 0 289 > each
+input=each works "every id by itself" "${decode[@]}" --ids
+check "every id by itself: one line for each, even for the newline" equal "$(wc -l < out)" 290
 printf '5 290\n' > beyond
 input=beyond check "an id beyond the vocabulary" run_code 1 "${decode[@]}" --ids
 check "an id beyond the vocabulary: named" grep -q "^tfm: standard input:1: '290' is not an id in 0..289" err

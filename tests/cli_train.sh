@@ -60,7 +60,7 @@ check "restart: old checkpoints are gone" equal "$(echo kept-*.ckpt)" kept-4.ckp
 # A signal ends a training with a checkpoint, and an older model stays.
 set -m
 cp a stopped
-"${train[@]}" --model stopped --steps 1000000 --log stopped.csv > out 2> err &
+"${train[@]}" --model stopped --steps 1000000 --max-time 60 --log stopped.csv > out 2> err &
 job=$!
 for _ in $(seq 100); do
     [ "$(grep -c '^epoch,' stopped.csv 2> /dev/null)" -ge 2 ] 2> /dev/null && break
