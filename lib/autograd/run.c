@@ -251,7 +251,7 @@ void tfm_run_rows(tfm_run *run, tfm_rows_fn *fn, const void *args, size_t rows, 
 
 tfm_dropout tfm_run_dropout(const tfm_run *run, float rate, uint32_t site)
 {
-    const uint32_t threshold = run->training ? (uint32_t)(rate * 65536.0f + 0.5f) : 0;
+    const uint32_t rounded = (uint32_t)(rate * 65536.0f + 0.5f), threshold = !run->training ? 0 : rounded < 65535 ? rounded : 65535;
 
     return (tfm_dropout){.key = {run->key[0], run->key[1]},
                          .batch = {run->batch[0], run->batch[1]},

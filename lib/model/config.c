@@ -1,7 +1,6 @@
 /* The configuration of a model: one table of fields serves defaults, limits, names and JSON. */
 #include "model/config.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -125,10 +124,23 @@ static const field *find(const char *name)
     return NULL;
 }
 
+/* Numbers as JSON has them: the host's locale must not decide what a point means. */
+static bool parse_number(const field *f, const char *text, double *x, uint64_t *u64)
+{
+    json_t *item = json_loads(text, JSON_DECODE_ANY, NULL);
+    const bool ok = f->kind == U64 ? json_is_integer(item) && json_integer_value(item) >= 0 : json_is_number(item);
+
+    *x = ok ? json_number_value(item) : 0.0;
+    *u64 = ok && f->kind == U64 ? (uint64_t)json_integer_value(item) : 0;
+    json_decref(item);
+    return ok;
+}
+
 tfm_status tfm_config_set(tfm_model_options *options, const char *name, const char *value, tfm_error *error)
 {
     const field *f = find(name);
-    char *end;
+    uint64_t u64;
+    double x;
 
     if (!f) return tfm_fail(error, TFM_E_INVALID, "model option '%.60s' is not known", name);
     for (size_t i = 0; i < 4 && f->values[i]; i++)
@@ -136,10 +148,7 @@ tfm_status tfm_config_set(tfm_model_options *options, const char *name, const ch
             put(options, f, (double)i, i);
             return TFM_OK;
         }
-    errno = 0;
-    const uint64_t u64 = f->kind == U64 ? strtoull(value, &end, 10) : 0;
-    const double x = f->kind == U64 ? (double)u64 : strtod(value, &end);
-    if (end == value || *end || errno || *value == '-' || *value == ' ')
+    if (!parse_number(f, value, &x, &u64))
         return tfm_fail(error, TFM_E_INVALID, "%s is '%.60s', which is not a number it can take", name, value);
     if (!within(f, x)) return out_of_range(f, x, error);
     put(options, f, x, u64);
