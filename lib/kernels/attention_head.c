@@ -79,7 +79,7 @@ static void visible(const tfm_head *h, size_t i, size_t *begin, size_t *end)
     if (h->window && at + (int64_t)h->window + 1 < hi) hi = at + (int64_t)h->window + 1;
     if (hi < lo) hi = lo;
     *begin = (size_t)lo;
-    *end = (size_t)(hi < 0 ? 0 : hi);
+    *end = (size_t)hi;
 }
 
 /* Keys that any query of a block sees. */
@@ -161,16 +161,17 @@ static void absorb(const tfm_head *h, float *s, float *out, float *max, float *s
     small_product(out, width, s, KEYS, 1, v + j * width, width, rows, width, cols, true);
 }
 
-/* weights [rows][n] from the scores and their log-sum-exp, once the whole row is known. */
-static void write_weights(const tfm_head *h, float *s, const float *lse, const float *q, const float *kt, size_t i, size_t rows)
+/* weights [rows][n], once the maximum and the sum of the whole row are known. */
+static void write_weights(const tfm_head *h, float *s, const float *max, const float *inverse, const float *q, const float *kt,
+                          size_t i, size_t rows)
 {
     for (size_t j = 0; j < h->n; j += KEYS) {
         const size_t cols = h->n - j < KEYS ? h->n - j : KEYS;
 
         score_block(h, s, q, kt, i, rows, j, cols);
         for (size_t r = 0; r < rows; r++) {
-            exp_row(s + r * KEYS, pad16(cols), lse[r] == -INFINITY ? 0.0f : lse[r]);
-            memcpy(h->weights + (i + r) * h->n + j, s + r * KEYS, cols * sizeof(float));
+            exp_row(s + r * KEYS, pad16(cols), max[r] == -INFINITY ? 0.0f : max[r]);
+            for (size_t c = 0; c < cols; c++) h->weights[(i + r) * h->n + j + c] = s[r * KEYS + c] * inverse[r];
         }
     }
 }
@@ -209,7 +210,7 @@ static void carve(operands *o, float *scratch, const tfm_head *h, bool backward)
 void TWIN(tfm_attention_head)(const tfm_head *h, float *scratch)
 {
     const size_t width = pad16(h->d_v);
-    float max[QUERIES], sum[QUERIES], lse[QUERIES];
+    float max[QUERIES], sum[QUERIES];
     operands o;
 
     carve(&o, scratch, h, false);
@@ -224,18 +225,17 @@ void TWIN(tfm_attention_head)(const tfm_head *h, float *scratch)
         for (size_t r = 0; r < rows; r++) max[r] = -INFINITY, sum[r] = 0.0f;
         visible_block(h, i, rows, &begin, &end);
         for (size_t j = begin; j < end; j += KEYS) {
-            const size_t cols = h->n - j < KEYS ? h->n - j : KEYS;
+            const size_t cols = end - j < KEYS ? end - j : KEYS;
             score_block(h, o.s, o.q, o.kt, i, rows, j, cols);
             absorb(h, o.s, o.p, max, sum, o.v, i, rows, j, cols);
         }
         for (size_t r = 0; r < rows; r++) {
-            const float inverse = sum[r] > 0.0f ? 1.0f / sum[r] : sum[r]; /* no key seen: zeros; NaN stays NaN */
             float *out = h->out + (i + r) * h->out_stride;
-            for (size_t c = 0; c < h->d_v; c++) out[c] = o.p[r * width + c] * inverse;
-            lse[r] = sum[r] > 0.0f ? max[r] + logf(sum[r]) : -INFINITY;
+            if (h->lse) h->lse[i + r] = sum[r] == 0.0f ? -INFINITY : max[r] + logf(sum[r]);
+            sum[r] = sum[r] == 0.0f ? 0.0f : 1.0f / sum[r]; /* no key seen: zeros; NaN stays NaN */
+            for (size_t c = 0; c < h->d_v; c++) out[c] = o.p[r * width + c] * sum[r];
         }
-        if (h->lse) memcpy(h->lse + i, lse, rows * sizeof *lse);
-        if (h->weights) write_weights(h, o.s, lse, o.q, o.kt, i, rows);
+        if (h->weights) write_weights(h, o.s, max, sum, o.q, o.kt, i, rows);
     }
 }
 
@@ -292,7 +292,7 @@ void TWIN(tfm_attention_head_backward)(const tfm_head *h, float *scratch)
         }
         visible_block(h, i, rows, &begin, &end);
         for (size_t j = begin; j < end; j += KEYS) {
-            const size_t cols = h->n - j < KEYS ? h->n - j : KEYS;
+            const size_t cols = end - j < KEYS ? end - j : KEYS;
             gradient_block(h, &o, dot, i, rows, j, cols);
             small_product(o.dq + i * wk, wk, o.s, KEYS, 1, o.k + j * wk, wk, rows, wk, cols, true);
             small_product(o.dk + j * wk, wk, o.s, 1, KEYS, o.q + i * wk, wk, cols, wk, rows, true);
