@@ -187,13 +187,13 @@ static inline void near_one(double got, double want, double scale, double bound,
     ck_assert_msg(fabs(got - want) <= bound * fmax(fabs(want), scale), "%s[%zu]: %.9g, want %.9g", what, i, got, want);
 }
 
-/* The root mean square of a vector serves as the scale of its elements. */
-static inline void near_all(const float *got, const double *want, size_t n, double bound, const char *what)
+/* The root mean square of a vector, at least floor, serves as the scale of its elements. */
+static inline void near_all(const float *got, const double *want, size_t n, double floor, double bound, const char *what)
 {
     double squares = 0.0;
 
     for (size_t i = 0; i < n; i++) squares += want[i] * want[i];
-    const double scale = n ? sqrt(squares / (double)n) + 1e-30 : 0.0;
+    const double scale = n ? fmax(sqrt(squares / (double)n), floor) : 0.0;
     for (size_t i = 0; i < n; i++) near_one((double)got[i], want[i], scale, bound, what, i);
 }
 
