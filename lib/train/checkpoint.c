@@ -14,7 +14,7 @@ tfm_status tfm_checkpoint_to_json(tfm_buffer *out, const tfm_checkpoint *s, tfm_
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)s->seed); /* JSON integers end at 2^63 */
     json_t *object = json_pack("{s:I, s:I, s:I, s:o, s:I, s:s, s:I, s:I, s:i, s:i, s:i, s:o}", "step", (json_int_t)s->at.step,
                                "epoch", (json_int_t)s->at.epoch, "update", (json_int_t)s->at.update, "best",
-                               isnan(s->at.best) ? json_null() : json_real(s->at.best), "stale", (json_int_t)s->at.stale,
+                               isfinite(s->at.best) ? json_real(s->at.best) : json_null(), "stale", (json_int_t)s->at.stale,
                                "seed", seed, "pairs", (json_int_t)s->pairs, "fingerprint", (json_int_t)s->fingerprint,
                                "batch_tokens", (int)s->batch_tokens, "accumulate", (int)s->accumulate, "n_ranks",
                                (int)s->n_ranks, "kept", kept);
@@ -40,6 +40,11 @@ static tfm_status read_kept(tfm_checkpoint *s, const json_t *kept, tfm_error *er
     return TFM_OK;
 }
 
+static bool is_number(const char *text)
+{
+    return *text && !text[strspn(text, "0123456789")];
+}
+
 tfm_status tfm_checkpoint_from_json(tfm_checkpoint *s, tfm_text json, tfm_error *error)
 {
     json_t *object = json_loadb(json.data, json.size, JSON_REJECT_DUPLICATES, NULL);
@@ -47,7 +52,6 @@ tfm_status tfm_checkpoint_from_json(tfm_checkpoint *s, tfm_text json, tfm_error 
     int batch_tokens, accumulate, n_ranks;
     json_t *best, *kept;
     const char *seed;
-    char *end = NULL;
     tfm_status status = TFM_OK;
 
     *s = (tfm_checkpoint){0};
@@ -56,12 +60,13 @@ tfm_status tfm_checkpoint_from_json(tfm_checkpoint *s, tfm_text json, tfm_error 
                                 "fingerprint", &fingerprint, "batch_tokens", &batch_tokens, "accumulate", &accumulate,
                                 "n_ranks", &n_ranks, "kept", &kept);
     if (bad || step < 0 || epoch < 0 || update < 0 || stale < 0 || pairs < 0 || batch_tokens < 1 || accumulate < 1 ||
-        n_ranks < 1 || fingerprint < 0 || fingerprint > (json_int_t)UINT32_MAX) {
+        n_ranks < 1 || fingerprint < 0 || fingerprint > (json_int_t)UINT32_MAX || !is_number(seed) ||
+        !(json_is_number(best) || json_is_null(best)) || !json_is_array(kept)) {
         status = tfm_fail(error, TFM_E_FORMAT, "the training state of the checkpoint is damaged");
     } else {
         s->at = (tfm_position_state){(uint64_t)step, (uint64_t)epoch, (uint64_t)update,
                                      json_is_number(best) ? json_number_value(best) : (double)NAN, (uint64_t)stale};
-        s->seed = strtoull(seed, &end, 10);
+        s->seed = strtoull(seed, NULL, 10);
         s->pairs = (uint64_t)pairs;
         s->fingerprint = (uint32_t)fingerprint;
         s->batch_tokens = (uint32_t)batch_tokens;
