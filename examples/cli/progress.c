@@ -104,10 +104,14 @@ static void show_step(progress *p, bool at_end)
 {
     char text[256];
     const double now = clock_seconds();
-    if (!at_end && p->shown_at >= 0 && now - p->shown_at < (console_is_terminal() ? BAR_SECONDS : LINE_SECONDS)) return;
+    const bool bar = console_is_terminal() && !at_end;
+    if (!at_end && p->shown_at >= 0 && now - p->shown_at < (bar ? BAR_SECONDS : LINE_SECONDS)) return;
+    if (at_end && p->shown_step == p->last.step && !console_is_terminal()) return;
     p->shown_at = now;
+    p->shown_step = p->last.step;
+    if (p->log) fflush(p->log);
     format_step(p, &p->last, text, sizeof text);
-    if (console_is_terminal() && !at_end) show_bar(&p->last, text);
+    if (bar) show_bar(&p->last, text);
     else console_say("%s", text);
 }
 

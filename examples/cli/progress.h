@@ -10,7 +10,8 @@
 typedef struct progress {
     FILE *log; /* NULL: none */
     const char *log_path;
-    double shown_at;          /* seconds */
+    double shown_at;          /* clock_seconds() of the last line or bar; < 0: none yet */
+    uint64_t shown_step;      /* and its step */
     double tokens, loss, nll; /* decaying sums over the latest steps: tokens, and loss and nll times tokens */
     tfm_progress last;        /* the last step */
     uint64_t step;            /* of the last event */
