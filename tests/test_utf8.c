@@ -1,35 +1,18 @@
 /* UTF-8: what is valid, where it is not, and what repairing puts there. */
 #include "text/utf8.h"
 
-#include "testing.h"
-
-static tfm_text bytes_of(const char *s)
-{
-    return (tfm_text){s, strlen(s)};
-}
+#include "tokenizers.h"
 
 /* ck_assert() is too slow for each of millions. */
 #define require(condition, value) \
     if (!(condition)) ck_abort_msg("%s fails for %#zx", #condition, (size_t)(value))
-
-/* The definition in numbers: bytes of code in out, or 0 when it is no character. */
-static size_t encode(uint32_t code, char out[4])
-{
-    const unsigned lead[] = {0x00, 0xC0, 0xE0, 0xF0};
-    const size_t more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
-
-    if (code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF)) return 0;
-    for (size_t i = more; i > 0; i--, code >>= 6) out[i] = (char)(0x80 | (code & 0x3F));
-    out[0] = (char)(lead[more] | code);
-    return more + 1;
-}
 
 START_TEST(every_character_is_read)
 {
     for (uint32_t code = 0; code <= 0x10FFFF; code++) {
         char s[5] = {0};
         uint32_t read = UINT32_MAX;
-        const size_t n = encode(code, s);
+        const size_t n = put_character(code, s);
         if (!n) continue;
         require(tfm_utf8_read((tfm_text){s, n + 1}, &read) == (int)n, code);
         require(read == code, code);
@@ -47,7 +30,7 @@ static unsigned char *beginnings(void)
     ck_assert_ptr_nonnull(begins);
     for (uint32_t code = 0; code <= 0x10FFFF; code++) {
         char s[4];
-        const size_t n = encode(code, s);
+        const size_t n = put_character(code, s);
         for (size_t k = 1, prefix = 0; k <= n && k <= 3; k++) {
             prefix = prefix << 8 | (unsigned char)s[k - 1];
             begins[(k - 1) << 24 | prefix] = k == n ? 2 : 1; /* 2: the whole of it */
@@ -117,7 +100,7 @@ static const struct {
 
 START_TEST(each_maximal_invalid_part_is_replaced)
 {
-    const tfm_text text = bytes_of(broken[_i].text), want = bytes_of(broken[_i].repaired);
+    const tfm_text text = tfm_text_of(broken[_i].text), want = tfm_text_of(broken[_i].repaired);
     char out[64];
     size_t size = 0;
 
@@ -134,18 +117,18 @@ START_TEST(repair_writes_no_more_than_there_is_room)
     char out[8] = "-------";
     size_t size = 0;
 
-    tfm_utf8_repair(bytes_of("ab\xFF"
-                             "c"),
+    tfm_utf8_repair(tfm_text_of("ab\xFF"
+                                "c"),
                     out, 4, &size);
     ck_assert_uint_eq(size, 6);
     ck_assert_mem_eq(out, "ab\xEF\xBF---", 7);
-    tfm_utf8_repair(bytes_of("ab\xFF"
-                             "c"),
+    tfm_utf8_repair(tfm_text_of("ab\xFF"
+                                "c"),
                     NULL, 0, &size);
     ck_assert_uint_eq(size, 6);
     tfm_utf8_repair((tfm_text){NULL, 0}, out, 4, &size);
     ck_assert_uint_eq(size, 0);
-    tfm_utf8_repair(bytes_of("x"), out, 4, NULL);
+    tfm_utf8_repair(tfm_text_of("x"), out, 4, NULL);
     ck_assert_int_eq(out[0], 'x');
 }
 END_TEST
