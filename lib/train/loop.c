@@ -20,7 +20,8 @@ void tfm_loop_begin(tfm_loop *loop, tfm_training *training, const tfm_loop_hooks
     if (hooks) loop->hooks = *hooks;
     loop->began = loop->saved = now();
     loop->first_step = training->at.step;
-    loop->progress = (tfm_progress){.struct_size = sizeof loop->progress, .valid_bleu = -1.0, .seconds_left = -1.0,
+    loop->progress = (tfm_progress){.struct_size = sizeof loop->progress, .step = training->at.step,
+                                    .epoch = training->at.epoch, .valid_bleu = -1.0, .seconds_left = -1.0,
                                     .valid_nll = (double)NAN, .valid_perplexity = (double)NAN,
                                     .best_valid = training->at.best};
 }
