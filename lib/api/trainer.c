@@ -79,7 +79,7 @@ static tfm_status begin(tfm_trainer **out, const tfm_trainer_options *options, t
     t = tfm_alloc(&a, 1, sizeof *t);
     if (!t) return tfm_fail(error, TFM_E_NOMEM, "trainer: %zu bytes", sizeof *t);
     *out = t;
-    t->allocator = t->sources.allocator = t->targets.allocator = t->valid_text.allocator = a;
+    t->allocator = t->sources.allocator = t->targets.allocator = a;
     t->options = o;
     t->options.checkpoint_path = NULL;
     if (!o.checkpoint_path) return TFM_OK;
@@ -165,8 +165,7 @@ void tfm_trainer_free(tfm_trainer *t)
     tfm_tokenizer_free(t->tokenizer);
     tfm_encoded_free(&t->sources);
     tfm_encoded_free(&t->targets);
-    tfm_buffer_free(&t->valid_text);
-    tfm_free(&a, t->valid_size, t->valid_capacity, sizeof *t->valid_size);
+    tfm_texts_free(&t->valid, &a);
     tfm_free(&a, t->path, t->path_size, 1);
     tfm_free(&a, t, 1, sizeof *t);
 }
@@ -190,6 +189,7 @@ static void describe(const tfm_trainer *t, const tfm_dataset *data, tfm_checkpoi
 /* Hands filled data to the training, after comparing it with what a checkpoint expects. */
 static tfm_status accept(tfm_trainer *t, tfm_dataset *data, const tfm_data_report *r, tfm_error *error)
 {
+    const uint64_t update = t->training.at.update;
     tfm_checkpoint state;
     tfm_status status;
 
@@ -200,12 +200,12 @@ static tfm_status accept(tfm_trainer *t, tfm_dataset *data, const tfm_data_repor
     if (t->is_resumed) {
         status = tfm_checkpoint_compare(&t->resumed, &state, error);
         if (status != TFM_OK) return status;
+    } else {
+        t->training.at.update = 0; /* other data begin their epoch */
     }
     status = tfm_training_set_data(&t->training, data, error);
-    if (status == TFM_OK && t->training.at.update >= tfm_training_updates(&t->training))
-        return tfm_fail(error, TFM_E_FORMAT, "the checkpoint stands at update %llu of an epoch of %llu",
-                        (unsigned long long)t->training.at.update, (unsigned long long)tfm_training_updates(&t->training));
     if (status == TFM_OK) t->fingerprint = state.fingerprint;
+    else t->training.at.update = update;
     return status;
 }
 
@@ -250,6 +250,7 @@ tfm_status tfm_trainer_set_valid(tfm_trainer *t, const tfm_text *sources, const 
 {
     tfm_data_report r = {0};
     tfm_dataset data = {0};
+    tfm_texts texts = {0};
     tfm_status status = tfm_trainer_encode(t, sources, targets, n_pairs, error);
 
     if (status == TFM_OK) status = tfm_dataset_create(&data, &t->allocator, error);
@@ -261,10 +262,12 @@ tfm_status tfm_trainer_set_valid(tfm_trainer *t, const tfm_text *sources, const 
                           (unsigned long long)r.too_long, tfm_trainer_length(t, VALID_LENGTH));
     if (status == TFM_OK && !data.n_pairs)
         status = tfm_fail(error, TFM_E_INVALID, "no validation pair is left: %llu are blank", (unsigned long long)r.blank);
-    if (status == TFM_OK && t->options.valid_bleu) status = tfm_trainer_keep_text(t, sources, targets, n_pairs, error);
+    if (status == TFM_OK && t->options.valid_bleu) status = tfm_trainer_keep_text(t, &texts, sources, targets, n_pairs, error);
     if (status == TFM_OK) status = tfm_training_set_valid(&t->training, &data, error);
     tfm_dataset_destroy(&data);
     if (t) {
+        tfm_texts_free(status == TFM_OK ? &t->valid : &texts, &t->allocator);
+        if (status == TFM_OK) t->valid = texts;
         tfm_encoded_free(&t->sources);
         tfm_encoded_free(&t->targets);
     }
@@ -325,7 +328,7 @@ tfm_status tfm_trainer_run(tfm_trainer *t, tfm_error *error)
     const tfm_status status = check_ready(t, error);
 
     if (status != TFM_OK) return status;
-    if (t->options.valid_bleu && t->training.valid.n_pairs && !t->n_valid)
+    if (t->options.valid_bleu && t->training.valid.n_pairs && !t->valid.n)
         return tfm_fail(error, TFM_E_INVALID, "valid_bleu needs validation data given as text");
     tfm_loop_begin(&t->loop, &t->training, &hooks, t->kept, &t->n_kept);
     t->stepping = false;

@@ -59,26 +59,32 @@ tfm_status tfm_trainer_add_pairs(const tfm_trainer *t, tfm_dataset *data, const 
     return TFM_OK;
 }
 
-static bool keep_text(tfm_trainer *t, tfm_text source, tfm_text target)
+void tfm_texts_free(tfm_texts *texts, const tfm_allocator *a)
 {
-    if (!tfm_grow(&t->allocator, &t->valid_size, &t->valid_capacity, 2 * t->n_valid + 2, sizeof *t->valid_size)) return false;
-    t->valid_size[2 * t->n_valid] = source.size;
-    t->valid_size[2 * t->n_valid + 1] = target.size;
-    tfm_buffer_append(&t->valid_text, source.data, source.size);
-    tfm_buffer_append(&t->valid_text, target.data, target.size);
-    t->n_valid++;
-    return !t->valid_text.bad;
+    tfm_free(a, texts->bytes.data, texts->bytes.capacity, 1);
+    tfm_free(a, texts->size, texts->capacity, sizeof *texts->size);
+    *texts = (tfm_texts){0};
 }
 
-tfm_status tfm_trainer_keep_text(tfm_trainer *t, const tfm_text *sources, const tfm_text *targets, size_t n, tfm_error *error)
+static bool keep_text(tfm_texts *texts, tfm_text source, tfm_text target, const tfm_allocator *a)
 {
-    tfm_buffer_free(&t->valid_text);
-    t->n_valid = 0;
+    if (!tfm_grow(a, &texts->size, &texts->capacity, 2 * texts->n + 2, sizeof *texts->size)) return false;
+    texts->size[2 * texts->n] = source.size;
+    texts->size[2 * texts->n + 1] = target.size;
+    tfm_buffer_append(&texts->bytes, source.data, source.size);
+    tfm_buffer_append(&texts->bytes, target.data, target.size);
+    texts->n++;
+    return !texts->bytes.bad;
+}
+
+tfm_status tfm_trainer_keep_text(const tfm_trainer *t, tfm_texts *texts, const tfm_text *sources, const tfm_text *targets,
+                                 size_t n, tfm_error *error)
+{
+    texts->bytes.allocator = t->allocator;
     for (size_t i = 0; i < n; i++)
-        if (t->sources.lines[i].size && t->targets.lines[i].size && !keep_text(t, sources[i], targets[i])) {
-            t->n_valid = 0;
+        if (t->sources.lines[i].size && t->targets.lines[i].size &&
+            !keep_text(texts, sources[i], targets[i], &t->allocator))
             return tfm_fail(error, TFM_E_NOMEM, "text of the validation data: no memory");
-        }
     return TFM_OK;
 }
 
@@ -87,14 +93,14 @@ static tfm_status translate(tfm_trainer *t, const tfm_text *sources, const tfm_t
 {
     tfm_bleu_options options;
     tfm_bleu_result result;
-    tfm_status status = tfm_decoder_translate(decoder, sources, t->n_valid, error);
+    tfm_status status = tfm_decoder_translate(decoder, sources, t->valid.n, error);
 
     if (status != TFM_OK) return status;
-    for (size_t i = 0; i < t->n_valid; i++) hyps[i] = tfm_decoder_text(decoder, i, 0);
+    for (size_t i = 0; i < t->valid.n; i++) hyps[i] = tfm_decoder_text(decoder, i, 0);
     tfm_bleu_options_init(&options, sizeof options);
     options.tokenize = TFM_BLEU_TOKENIZE_NONE;
     options.allocator = &t->allocator;
-    status = tfm_bleu(&result, sizeof result, hyps, t->n_valid, &targets, 1, &options, error);
+    status = tfm_bleu(&result, sizeof result, hyps, t->valid.n, &targets, 1, &options, error);
     *bleu = result.score;
     return status;
 }
@@ -103,15 +109,16 @@ static tfm_status translate(tfm_trainer *t, const tfm_text *sources, const tfm_t
 tfm_status tfm_trainer_bleu(void *user, double *bleu, tfm_error *error)
 {
     tfm_trainer *t = user;
-    const char *at = t->valid_text.data;
-    tfm_text *texts = tfm_alloc(&t->allocator, 3 * t->n_valid, sizeof *texts);
+    const char *at = t->valid.bytes.data;
+    const size_t n = t->valid.n;
+    tfm_text *texts = tfm_alloc(&t->allocator, 3 * n, sizeof *texts);
     tfm_decoder_options options;
     tfm_decoder *decoder = NULL;
     tfm_model *model = NULL;
     tfm_status status = texts ? TFM_OK : tfm_fail(error, TFM_E_NOMEM, "validation texts: no memory");
 
-    for (size_t i = 0; texts && i < 2 * t->n_valid; at += t->valid_size[i++])
-        texts[i / 2 + (i % 2) * t->n_valid] = (tfm_text){at, t->valid_size[i]};
+    for (size_t i = 0; texts && i < 2 * n; at += t->valid.size[i++])
+        texts[i / 2 + (i % 2) * n] = (tfm_text){at, t->valid.size[i]};
     tfm_decoder_options_init(&options, sizeof options);
     options.n_threads = t->options.n_threads;
     options.replace_invalid = t->options.replace_invalid;
@@ -119,9 +126,9 @@ tfm_status tfm_trainer_bleu(void *user, double *bleu, tfm_error *error)
     if (status == TFM_OK) status = tfm_trainer_model(t, &model, error);
     if (status == TFM_OK) status = tfm_decoder_create(&decoder, model, &options, error);
     if (status == TFM_OK)
-        status = translate(t, texts, texts + t->n_valid, texts + 2 * t->n_valid, bleu, decoder, error);
+        status = translate(t, texts, texts + n, texts + 2 * n, bleu, decoder, error);
     tfm_decoder_free(decoder);
     tfm_model_free(model);
-    tfm_free(&t->allocator, texts, 3 * t->n_valid, sizeof *texts);
+    tfm_free(&t->allocator, texts, 3 * n, sizeof *texts);
     return status;
 }

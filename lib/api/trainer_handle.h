@@ -6,6 +6,15 @@
 #include "api/model_handle.h"
 #include "train/loop.h"
 
+/* Text of pairs: source, target, source, ... end to end. */
+typedef struct tfm_texts {
+    tfm_buffer bytes;
+    size_t *size, capacity; /* bytes of each text */
+    size_t n;               /* pairs              */
+} tfm_texts;
+
+void tfm_texts_free(tfm_texts *texts, const tfm_allocator *a);
+
 struct tfm_trainer {
     tfm_allocator allocator;
     tfm_trainer_options options;
@@ -21,8 +30,7 @@ struct tfm_trainer {
     tfm_loop loop;
     bool stepping; /* loop was begun by tfm_trainer_step() */
     tfm_encoded sources, targets; /* while data is set */
-    tfm_buffer valid_text;        /* source, target, source, ... of the validation pairs */
-    size_t *valid_size, valid_capacity, n_valid; /* bytes of each text; pairs */
+    tfm_texts valid;              /* for BLEU */
 };
 
 /* The most tokens a side may have: most, or fewer where positions are learned. */
@@ -32,8 +40,9 @@ tfm_status tfm_trainer_encode(tfm_trainer *t, const tfm_text *sources, const tfm
 /* Appends the pairs that are neither blank nor too long, and counts. */
 tfm_status tfm_trainer_add_pairs(const tfm_trainer *t, tfm_dataset *data, const tfm_ids *sources, const tfm_ids *targets,
                                  size_t n, size_t longest, tfm_data_report *report, tfm_error *error);
-/* Keeps the text of validation pairs that are not blank. */
-tfm_status tfm_trainer_keep_text(tfm_trainer *t, const tfm_text *sources, const tfm_text *targets, size_t n, tfm_error *error);
+/* Appends the text of the pairs encoded in t->sources and t->targets that are not blank. */
+tfm_status tfm_trainer_keep_text(const tfm_trainer *t, tfm_texts *texts, const tfm_text *sources, const tfm_text *targets,
+                                 size_t n, tfm_error *error);
 /* Percent BLEU of the validation data (tokenize none), beam 4, alpha 0.6. user is the trainer. */
 tfm_status tfm_trainer_bleu(void *user, double *bleu, tfm_error *error);
 

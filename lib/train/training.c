@@ -210,9 +210,14 @@ static size_t batches_per_update(const tfm_training *t)
     return (size_t)t->options->accumulate * t->options->n_ranks;
 }
 
+static uint64_t updates_of(const tfm_training *t, const tfm_batches *batches)
+{
+    return (batches->n + batches_per_update(t) - 1) / batches_per_update(t);
+}
+
 uint64_t tfm_training_updates(const tfm_training *t)
 {
-    return (t->batches.n + batches_per_update(t) - 1) / batches_per_update(t);
+    return updates_of(t, &t->batches);
 }
 
 static void fill_epoch(tfm_training *t)
@@ -231,7 +236,10 @@ static tfm_status take(tfm_training *t, tfm_dataset *held, tfm_batches *batches,
 
     if (status != TFM_OK) return status;
     tfm_batches_fill(&planned, data, t->options->batch_tokens, t->options->seed, t->at.epoch, shuffled);
-    status = reserve_packed(t, data, error);
+    if (shuffled && t->at.update >= updates_of(t, &planned))
+        status = tfm_fail(error, TFM_E_FORMAT, "the checkpoint stands at update %llu of an epoch of %llu",
+                          (unsigned long long)t->at.update, (unsigned long long)updates_of(t, &planned));
+    if (status == TFM_OK) status = reserve_packed(t, data, error);
     if (status == TFM_OK) status = reserve_positions(t, data->longest, error);
     if (status != TFM_OK) {
         tfm_batches_destroy(&planned, &t->allocator);
