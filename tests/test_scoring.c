@@ -41,6 +41,37 @@ START_TEST(logprobs_do_not_depend_on_the_batch)
 }
 END_TEST
 
+/* What lives at once is bounded by batch_tokens on both sides. */
+START_TEST(batch_tokens_bound_the_memory)
+{
+    static tfm_ids sources[SENTENCES], targets[SENTENCES], sentences[SENTENCES];
+    static const uint32_t budgets[] = {300, 100000};
+    tfm_decoder_options o = decoder_options(1);
+    tfm_model *model = model_make();
+    size_t peak[2][2];
+
+    sentences_make(sentences);
+    for (size_t i = 0; i < SENTENCES; i++) sources[i] = targets[i] = sentences[i % 60];
+    for (int longer = 0; longer < 2; longer++)
+        for (int i = 0; i < 2; i++) {
+            faulty f = {.fail_at = SIZE_MAX};
+            const tfm_allocator a = faulty_allocator(&f);
+            o.allocator = &a;
+            o.batch_tokens = budgets[i];
+            for (size_t s = 0; s < SENTENCES; s++) (longer ? sources : targets)[s].size = sentences[s % 60].size > 0;
+            tfm_decoder *d = decoder_of(model, &o);
+            const size_t before = f.live;
+            ck_assert_ok(tfm_decoder_logprobs_ids(d, sources, targets, SENTENCES, &error), error);
+            peak[longer][i] = f.peak - before;
+            tfm_decoder_free(d);
+            for (size_t s = 0; s < SENTENCES; s++) sources[s] = targets[s] = sentences[s % 60];
+        }
+    ck_assert_uint_lt(peak[0][0], peak[0][1] / 3);
+    ck_assert_uint_lt(peak[1][0], peak[1][1] / 3);
+    tfm_model_free(model);
+}
+END_TEST
+
 START_TEST(probabilities_of_all_continuations_sum_to_one)
 {
     static const int32_t source[] = {5, 9, 1};
@@ -162,6 +193,7 @@ static Suite *scoring_suite(void)
     TCase *tc = tcase_create("scoring");
 
     tcase_add_loop_test(tc, logprobs_do_not_depend_on_the_batch, 0, 2);
+    tcase_add_test(tc, batch_tokens_bound_the_memory);
     tcase_add_test(tc, probabilities_of_all_continuations_sum_to_one);
     tcase_add_test(tc, logprobs_of_text_are_those_of_its_ids);
     tcase_add_test(tc, attention_weights);

@@ -191,22 +191,109 @@ START_TEST(golden_logprobs)
     static const tfm_ids targets[] = {{golden_labels, 4}, {golden_labels + 4, 3}};
     static const double nll[] = {1.859479099, 2.034374801, 2.663779270, 1.782968207,
                                  2.579979813, 2.462579188, 1.599347389};
+    static const double mean[] = {2.140358252394, 1.991094573081, 2.366198743595}; /* paper; halves; and zero start */
     const tfm_decoder_options o = golden_search_options(1, 0.0f);
+    tfm_model_options mo = golden_options();
     tfm_score *score;
     size_t n, k = 0;
+    double sum = 0.0;
 
-    golden_begin(&g);
+    mo.positions = _i ? TFM_POSITIONS_HALVES : TFM_POSITIONS_PAPER;
+    mo.start = _i == 2 ? TFM_START_ZERO : TFM_START_BOS;
+    golden_begin_with(&g, &mo, 1, tfm_cpu_flags());
     tfm_search *s = search_of(&o);
     ck_assert_ok(tfm_score_create(&score, tfm_search_workspace(s), &error), error);
     ck_assert_ok(tfm_score_run(score, golden_sources, targets, 2, &error), error);
     for (size_t i = 0; i < 2; i++) {
         const float *logprobs = tfm_score_tokens(score, i, &n);
         ck_assert_uint_eq(n, targets[i].size);
-        for (size_t j = 0; j < n; j++) ck_assert_double_eq_tol((double)logprobs[j], -nll[k++], 1e-5);
+        for (size_t j = 0; j < n; j++, k++) {
+            if (!_i) ck_assert_double_eq_tol((double)logprobs[j], -nll[k], 1e-5);
+            sum -= (double)logprobs[j];
+        }
     }
+    ck_assert_double_eq_tol(sum / 7.0, mean[_i], 1e-5);
     tfm_score_free(score);
     tfm_search_free(s);
     golden_end(&g);
+}
+END_TEST
+
+/* The model's table of positions ends early: search and scoring make a longer one. */
+START_TEST(m46_positions_beyond_the_table)
+{
+    static const tfm_ids targets[] = {{golden_labels, 4}, {golden_labels + 4, 3}};
+    const tfm_decoder_options o = golden_search_options(3, 0.0f);
+    double found[2][3];
+
+    for (size_t shorter = 0; shorter < 2; shorter++) {
+        tfm_hypothesis h;
+        tfm_score *score;
+        size_t n;
+        random_model(_i ? 3 : 4);
+        if (shorter) {
+            g.transformer.position_rows = 2;
+            for (size_t i = 2 * GOLDEN_D; i < sizeof g.position / sizeof *g.position; i++) g.position[i] = NAN;
+        }
+        tfm_search *s = search_of(&o), *other = search_of(&o);
+        ck_assert_ok(tfm_search_run(s, golden_sources, 2, &error), error);
+        for (size_t i = 0; i < 2; i++) {
+            ck_assert(tfm_search_get(s, i, 0, &h));
+            found[shorter][i] = h.score;
+        }
+        ck_assert_ok(tfm_score_create(&score, tfm_search_workspace(other), &error), error);
+        ck_assert_ok(tfm_score_run(score, golden_sources, targets, 2, &error), error);
+        found[shorter][2] = (double)tfm_score_tokens(score, 0, &n)[3];
+        tfm_score_free(score);
+        tfm_search_free(s);
+        tfm_search_free(other);
+        golden_end(&g);
+    }
+    ck_assert_mem_eq(found[0], found[1], sizeof found[0]);
+}
+END_TEST
+
+START_TEST(a_run_forgets_the_one_before)
+{
+    static const int32_t bad[] = {99};
+    const tfm_decoder_options o = golden_search_options(3, 0.6f);
+    const tfm_ids none = {bad, 1};
+    tfm_hypothesis h;
+
+    golden_begin(&g);
+    tfm_search *s = search_of(&o);
+    ck_assert_ok(tfm_search_run(s, golden_sources, 2, &error), error);
+    ck_assert_ok(tfm_search_run(s, golden_sources + 1, 1, &error), error);
+    ck_assert_uint_eq(tfm_search_hypotheses(s), 1);
+    ck_assert(tfm_search_get(s, 0, 0, &h));
+    ck_assert_uint_eq(h.number, 0);
+    ck_assert_uint_eq(tfm_search_count(s, 1), 0);
+    ck_assert_status(tfm_search_run(s, &none, 1, &error), TFM_E_INVALID, error);
+    ck_assert_uint_eq(tfm_search_count(s, 0), 0);
+    ck_assert_uint_eq(tfm_search_hypotheses(s), 0);
+    tfm_search_free(s);
+    golden_end(&g);
+}
+END_TEST
+
+START_TEST(order_is_by_length_and_stable)
+{
+    enum { MOST = 40 };
+
+    for (size_t n = 0; n <= MOST; n++) {
+        tfm_order order[MOST], spare[MOST];
+        bool seen[MOST] = {false};
+        for (size_t i = 0; i < n; i++) order[i] = (tfm_order){i * 29 % 7, i};
+        tfm_order_sort(order, spare, n);
+        for (size_t i = 0; i < n; i++) {
+            ck_assert_uint_eq(order[i].length, order[i].index * 29 % 7);
+            ck_assert(!seen[order[i].index]);
+            seen[order[i].index] = true;
+            if (!i) continue;
+            ck_assert_uint_ge(order[i - 1].length, order[i].length);
+            if (order[i - 1].length == order[i].length) ck_assert_uint_lt(order[i - 1].index, order[i].index);
+        }
+    }
 }
 END_TEST
 
@@ -303,7 +390,10 @@ static Suite *search_suite(void)
 
     tcase_add_loop_test(tc, m36_beam_with_cache_equals_beam_without, 0, 12);
     tcase_add_loop_test(tc, m37_cached_logits_equal_those_of_the_whole_prefix, 0, 12);
-    tcase_add_test(tc, golden_logprobs);
+    tcase_add_loop_test(tc, golden_logprobs, 0, 3);
+    tcase_add_loop_test(tc, m46_positions_beyond_the_table, 0, 2);
+    tcase_add_test(tc, a_run_forgets_the_one_before);
+    tcase_add_test(tc, order_is_by_length_and_stable);
     tcase_add_test(tc, steps_call_no_allocator);
     tcase_add_test(tc, golden_greedy_of_any_id);
     tcase_add_test(tc, golden_beam);
