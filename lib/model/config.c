@@ -1,6 +1,7 @@
 /* The configuration of a model: one table of fields serves defaults, limits, names and JSON. */
 #include "model/config.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -124,14 +125,21 @@ static const field *find(const char *name)
     return NULL;
 }
 
+static bool parse_integer(const char *text, double *x, uint64_t *u64)
+{
+    errno = 0;
+    *u64 = strtoull(text, NULL, 10);
+    *x = (double)*u64;
+    return *text && !text[strspn(text, "0123456789")] && !errno;
+}
+
 /* Numbers as JSON has them: the host's locale must not decide what a point means. */
-static bool parse_number(const field *f, const char *text, double *x, uint64_t *u64)
+static bool parse_number(const char *text, double *x)
 {
     json_t *item = json_loads(text, JSON_DECODE_ANY, NULL);
-    const bool ok = f->kind == U64 ? json_is_integer(item) && json_integer_value(item) >= 0 : json_is_number(item);
+    const bool ok = json_is_number(item);
 
     *x = ok ? json_number_value(item) : 0.0;
-    *u64 = ok && f->kind == U64 ? (uint64_t)json_integer_value(item) : 0;
     json_decref(item);
     return ok;
 }
@@ -139,7 +147,7 @@ static bool parse_number(const field *f, const char *text, double *x, uint64_t *
 tfm_status tfm_config_set(tfm_model_options *options, const char *name, const char *value, tfm_error *error)
 {
     const field *f = find(name);
-    uint64_t u64;
+    uint64_t u64 = 0;
     double x;
 
     if (!f) return tfm_fail(error, TFM_E_INVALID, "model option '%.60s' is not known", name);
@@ -148,7 +156,7 @@ tfm_status tfm_config_set(tfm_model_options *options, const char *name, const ch
             put(options, f, (double)i, i);
             return TFM_OK;
         }
-    if (!parse_number(f, value, &x, &u64))
+    if (!(f->kind == U64 ? parse_integer(value, &x, &u64) : parse_number(value, &x)))
         return tfm_fail(error, TFM_E_INVALID, "%s is '%.60s', which is not a number it can take", name, value);
     if (!within(f, x)) return out_of_range(f, x, error);
     put(options, f, x, u64);
