@@ -107,7 +107,7 @@ static inline void trial_pass(trial *t)
     for (size_t i = 0; i < t->n_in; i++) {
         side *s = &t->in[i];
         if (!s->rows || tfm_run_measuring(&t->run)) continue;
-        ck_assert_msg(s->value->grad != NULL, "%s has no gradient", s->name);
+        must_msg(s->value->grad != NULL, "%s has no gradient", s->name);
         memcpy(s->grad, s->value->grad, s->n * sizeof *s->grad);
     }
 }

@@ -181,11 +181,18 @@ static inline double oracle_loss(const double *z, size_t vocab, size_t label, do
 
 /* ------------------------------------------------------------------------------------------------- compare ---- */
 
+/* ck_assert writes each success down, which is slow for many numbers; these note failures only. */
+#define must_msg(condition, ...)                       \
+    do {                                               \
+        if (!(condition)) ck_abort_msg(__VA_ARGS__);   \
+    } while (0)
+#define must(condition) must_msg(condition, "not so: %s", #condition)
+#define must_le(small, large) must_msg((small) <= (large), "%s is %.9g, more than %.9g", #small, (double)(small), (double)(large))
+
 /* |got - want| <= bound * max(|want|, scale). */
 static inline void near_one(double got, double want, double scale, double bound, const char *what, size_t i)
 {
-    if (!(fabs(got - want) <= bound * fmax(fabs(want), scale))) /* ck_assert writes each success down: slow */
-        ck_abort_msg("%s[%zu]: %.9g, want %.9g", what, i, got, want);
+    must_msg(fabs(got - want) <= bound * fmax(fabs(want), scale), "%s[%zu]: %.9g, want %.9g", what, i, got, want);
 }
 
 /* The root mean square of a vector, at least floor, serves as the scale of its elements. */
@@ -201,8 +208,7 @@ static inline void near_all(const float *got, const double *want, size_t n, doub
 static inline void same_bits(const float *got, const float *want, size_t n, const char *what)
 {
     for (size_t i = 0; i < n; i++)
-        if (memcmp(got + i, want + i, sizeof *got))
-            ck_abort_msg("%s[%zu]: %.9g, want %.9g", what, i, (double)got[i], (double)want[i]);
+        must_msg(!memcmp(got + i, want + i, sizeof *got), "%s[%zu]: %.9g, want %.9g", what, i, (double)got[i], (double)want[i]);
 }
 
 #endif

@@ -36,13 +36,13 @@ static void run(const tfm_kernels *kernels, const tfm_head *h, bool backward)
 {
     size_t floats;
 
-    ck_assert(tfm_attention_scratch(&floats, h->m, h->n, h->d_k, h->d_v, backward));
+    must(tfm_attention_scratch(&floats, h->m, h->n, h->d_k, h->d_v, backward));
     ck_assert_uint_lt(floats, SCRATCH);
     for (size_t i = 0; i <= floats; i++) scratch[i] = NAN;
     scratch[floats] = 12345.0f;
     if (backward) kernels->attention_backward(h, scratch);
     else kernels->attention(h, scratch);
-    ck_assert(scratch[floats] == 12345.0f);
+    must(scratch[floats] == 12345.0f);
 }
 
 static tfm_dropout dropout_of(const oracle_mask *m)
@@ -91,14 +91,14 @@ static void check_forward(const tfm_kernels *kernels, const tfm_head *h, float s
         double sum = 0.0;
         for (size_t c = 0; c < h->d_v; c++)
             near_one((double)out[i * WIDTH + c], o.out[i * WIDTH + c], o.drop ? 2.0 : 1.0, bound, "out", i * 1000 + c);
-        for (size_t c = h->d_v; c < WIDTH; c++) ck_assert(out[i * WIDTH + c] == 9.0f);
+        for (size_t c = h->d_v; c < WIDTH; c++) must(out[i * WIDTH + c] == 9.0f);
         for (size_t j = 0; h->weights && j < h->n; j++) {
             const float w = h->weights[i * h->n + j];
             near_one((double)w, o.weights[i * h->n + j], 0x1p-20, bound + 0x1p-21, "weight", i * 1000 + j);
-            if (!oracle_sees(&o, i, j)) ck_assert(w == 0.0f); /* m05: exactly */
+            if (!oracle_sees(&o, i, j)) must(w == 0.0f); /* m05: exactly */
             sum += (double)w;
         }
-        ck_assert(!h->weights || sum == 0.0 || fabs(sum - 1.0) < bound); /* m09: rows, not columns */
+        must(!h->weights || sum == 0.0 || fabs(sum - 1.0) < bound); /* m09: rows, not columns */
     }
 }
 
@@ -183,7 +183,7 @@ START_TEST(m02_one_allowed_key_has_weight_one)
         apply(&h, &forms[6], 1);
         for (size_t i = 0; i < 3 * n; i++) mask[i] = i % n == i / n % n ? -1e4f : -INFINITY;
         run(twin(_i), &h, false);
-        for (size_t i = 0; i < 3 * n; i++) ck_assert(weights[i] == (i % n == i / n % n ? 1.0f : 0.0f));
+        for (size_t i = 0; i < 3 * n; i++) must(weights[i] == (i % n == i / n % n ? 1.0f : 0.0f));
         for (size_t i = 0; i < 3; i++) same_bits(out + i * WIDTH, v + i % n * WIDTH, 4, "out");
     }
 }
@@ -213,20 +213,20 @@ START_TEST(m01_a_query_without_keys_gives_zeros)
     h.lse = lse;
     check_forward(twin(_i), &h, 1.0f);
     for (size_t i = 0; i < 70; i += 3) {
-        for (size_t c = 0; c < 7; c++) ck_assert(out[i * WIDTH + c] == 0.0f);
-        for (size_t j = 0; j < 66; j++) ck_assert(weights[i * 66 + j] == 0.0f);
-        ck_assert(lse[i] == -INFINITY);
+        for (size_t c = 0; c < 7; c++) must(out[i * WIDTH + c] == 0.0f);
+        for (size_t j = 0; j < 66; j++) must(weights[i * 66 + j] == 0.0f);
+        must(lse[i] == -INFINITY);
     }
     tfm_head causal = new_head(50, 20, 5, 7, 1.0f, 1); /* queries 0 .. 29 stand before the first key */
     apply(&causal, &forms[1], 1);
     check_forward(twin(_i), &causal, 1.0f);
-    for (size_t i = 0; i < 30; i++) ck_assert(out[i * WIDTH] == 0.0f);
-    ck_assert(out[30 * WIDTH] == v[0]);
+    for (size_t i = 0; i < 30; i++) must(out[i * WIDTH] == 0.0f);
+    must(out[30 * WIDTH] == v[0]);
     tfm_head none = new_head(3, 0, 5, 7, 1.0f, 1); /* no key at all */
     apply(&none, &forms[0], 1);
     run(twin(_i), &none, false);
     for (size_t i = 0; i < 3; i++)
-        for (size_t c = 0; c < 7; c++) ck_assert(out[i * WIDTH + c] == 0.0f);
+        for (size_t c = 0; c < 7; c++) must(out[i * WIDTH + c] == 0.0f);
 }
 END_TEST
 
@@ -251,8 +251,8 @@ START_TEST(nan_stays_where_it_is)
     q[7 * WIDTH + 2] = NAN;
     run(twin(_i), &h, false);
     for (size_t i = 0; i < 40; i++)
-        for (size_t c = 0; c < 4; c++) ck_assert(isnan(out[i * WIDTH + c]) == (i == 7));
-    for (size_t i = 0; i < 40 * 80; i++) ck_assert(isnan(weights[i]) == (i / 80 == 7));
+        for (size_t c = 0; c < 4; c++) must(isnan(out[i * WIDTH + c]) == (i == 7));
+    for (size_t i = 0; i < 40 * 80; i++) must(isnan(weights[i]) == (i / 80 == 7));
 
     h = new_head(40, 80, 4, 4, 1.0f, 1);
     apply(&h, &forms[8], 1);
@@ -337,7 +337,7 @@ START_TEST(m03_the_past_does_not_see_the_future)
         v[j * WIDTH + 2] -= 7.0f;
         run(twin(_i), &h, false);
         for (size_t i = 0; i < j; i++) same_bits(out + i * WIDTH, other + i * WIDTH, 6, "past");
-        for (size_t i = j; i < N; i++) ck_assert(out[i * WIDTH + 2] != other[i * WIDTH + 2]);
+        for (size_t i = j; i < N; i++) must(out[i * WIDTH + 2] != other[i * WIDTH + 2]);
         k[j * WIDTH + 1] = kept_k;
         v[j * WIDTH + 2] = kept_v;
     }
@@ -417,10 +417,10 @@ START_TEST(m01_hidden_rows_have_gradient_zero)
     apply(&h, &(form){.causal = true, .hidden = 4}, 1);
     check_backward(twin(_i), &h);
     for (size_t i = 0; i < 30; i++)
-        for (size_t c = 0; c < 5; c++) ck_assert(dq[i * WIDTH + c] == 0.0f);
+        for (size_t c = 0; c < 5; c++) must(dq[i * WIDTH + c] == 0.0f);
     for (size_t j = 16; j < 20; j++) {
-        for (size_t c = 0; c < 5; c++) ck_assert(dk[j * WIDTH + c] == 0.0f);
-        for (size_t c = 0; c < 7; c++) ck_assert(dv[j * WIDTH + c] == 0.0f);
+        for (size_t c = 0; c < 5; c++) must(dk[j * WIDTH + c] == 0.0f);
+        for (size_t c = 0; c < 7; c++) must(dv[j * WIDTH + c] == 0.0f);
     }
 }
 END_TEST
@@ -429,12 +429,12 @@ START_TEST(scratch_sizes_are_checked)
 {
     size_t floats;
 
-    ck_assert(!tfm_attention_scratch(&floats, SIZE_MAX, 1, 1, 1, false));
-    ck_assert(!tfm_attention_scratch(&floats, 1, SIZE_MAX - 20, 16, 16, false));
-    ck_assert(!tfm_attention_scratch(&floats, 1, 1, SIZE_MAX - 3, 1, false));
-    ck_assert(!tfm_attention_scratch(&floats, 1, (size_t)1 << 60, 64, 64, false));
-    ck_assert(!tfm_attention_scratch(&floats, (size_t)1 << 56, (size_t)1 << 56, 32, 32, true));
-    ck_assert(tfm_attention_scratch(&floats, 1 << 20, 1 << 20, 64, 64, true));
+    must(!tfm_attention_scratch(&floats, SIZE_MAX, 1, 1, 1, false));
+    must(!tfm_attention_scratch(&floats, 1, SIZE_MAX - 20, 16, 16, false));
+    must(!tfm_attention_scratch(&floats, 1, 1, SIZE_MAX - 3, 1, false));
+    must(!tfm_attention_scratch(&floats, 1, (size_t)1 << 60, 64, 64, false));
+    must(!tfm_attention_scratch(&floats, (size_t)1 << 56, (size_t)1 << 56, 32, 32, true));
+    must(tfm_attention_scratch(&floats, 1 << 20, 1 << 20, 64, 64, true));
 }
 END_TEST
 

@@ -250,10 +250,10 @@ START_TEST(a_steady_step_allocates_nothing)
     stage s;
 
     ck_assert_int_eq(stage_begin(&s, &f), TFM_OK);
-    ck_assert(chain_step(&s, 600));
+    must(chain_step(&s, 600));
     const size_t calls = f.calls;
-    for (int i = 0; i < 3; i++) ck_assert(chain_step(&s, 600));
-    ck_assert(chain_step(&s, 5));
+    for (int i = 0; i < 3; i++) must(chain_step(&s, 600));
+    must(chain_step(&s, 5));
     ck_assert_uint_eq(f.calls, calls);
     stage_end(&s);
     ck_assert_uint_eq(f.live, 0);
@@ -271,9 +271,9 @@ START_TEST(a_step_without_memory_fails_and_leaks_nothing)
         const tfm_status status = stage_begin(&s, &f);
         if (status == TFM_OK) {
             done = chain_step(&s, 600);
-            ck_assert(done == (f.calls <= n));
+            must(done == (f.calls <= n));
             f.fail_at = SIZE_MAX;
-            ck_assert(chain_step(&s, 600)); /* and the run is as good as new */
+            must(chain_step(&s, 600)); /* and the run is as good as new */
         } else {
             ck_assert_int_eq(status, TFM_E_NOMEM);
         }
@@ -292,10 +292,10 @@ START_TEST(a_step_that_does_not_fit_is_bad)
     ck_assert_int_eq(stage_begin(&s, &f), TFM_OK);
     tfm_run_measure(&s.run, false);
     tfm_value_new(&s.run, SIZE_MAX / 8, 16);
-    ck_assert(s.run.arena.bad);
+    must(s.run.arena.bad);
     tfm_run_measure(&s.run, false);
-    ck_assert(!s.run.arena.bad);
-    ck_assert(!tfm_run_place(&s.run, SIZE_MAX - 5, false));
+    must(!s.run.arena.bad);
+    must(!tfm_run_place(&s.run, SIZE_MAX - 5, false));
     stage_end(&s);
     tfm_run_destroy(&(tfm_run){0});
 }
@@ -346,7 +346,7 @@ static unsigned visits[1000];
 
 static void visit(const void *args, size_t begin, size_t end, size_t thread)
 {
-    ck_assert(args == visits && thread < 2 && begin < end && end - begin <= 7);
+    must(args == visits && thread < 2 && begin < end && end - begin <= 7);
     for (size_t i = begin; i < end; i++) visits[i]++;
 }
 
@@ -359,7 +359,7 @@ START_TEST(rows_are_shared_out_once)
     tfm_run_measure(&s.run, false);
     tfm_run_rows(&s.run, visit, visits, 1000, 7);
     for (size_t i = 0; i < 1000; i++) ck_assert_uint_eq(visits[i], 0); /* only measured */
-    ck_assert(tfm_run_place(&s.run, 0, false));
+    must(tfm_run_place(&s.run, 0, false));
     for (size_t rows = 0; rows < 30; rows++) {
         memset(visits, 0, sizeof visits);
         tfm_run_rows(&s.run, visit, visits, rows, 7);
@@ -374,14 +374,14 @@ START_TEST(m26_dropout_is_for_training)
     tfm_run run = {.training = false, .key = {1, 2}, .batch = {3, 4}};
 
     ck_assert_uint_eq(tfm_run_dropout(&run, 0.5f, 7).threshold, 0);
-    ck_assert(tfm_run_dropout(&run, 0.5f, 7).scale == 1.0f);
+    must(tfm_run_dropout(&run, 0.5f, 7).scale == 1.0f);
     run.training = true;
     const tfm_dropout d = tfm_run_dropout(&run, 0.1f, 7);
     ck_assert_uint_eq(d.threshold, 6554);
-    ck_assert(d.scale == 65536.0f / 58982.0f);
-    ck_assert(d.key[0] == 1 && d.key[1] == 2 && d.batch[0] == 3 && d.batch[1] == 4 && d.site == 7);
+    must(d.scale == 65536.0f / 58982.0f);
+    must(d.key[0] == 1 && d.key[1] == 2 && d.batch[0] == 3 && d.batch[1] == 4 && d.site == 7);
     ck_assert_uint_eq(tfm_run_dropout(&run, 0.0f, 7).threshold, 0);
-    ck_assert(isfinite(tfm_run_dropout(&run, 0.9999999f, 7).scale));
+    must(isfinite(tfm_run_dropout(&run, 0.9999999f, 7).scale));
 }
 END_TEST
 

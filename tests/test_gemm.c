@@ -102,7 +102,7 @@ static void check_product(const tfm_kernels *kernels, const pool *p, shape s, bo
             double size;
             const double want = wanted(&g, c_other, i, j, &mask, &size), got = (double)g.c[i * g.c_row + j];
             const double bound = ((double)s.k + 4.0) * 0x1p-24 * size * (e.rate > 0.0 ? 2.0 : 1.0);
-            ck_assert_msg(fabs(got - want) <= bound, "%zux%zux%zu (%zu, %zu): %.9g, want %.9g", s.m, s.n, s.k, i, j, got, want);
+            must_msg(fabs(got - want) <= bound, "%zux%zux%zu (%zu, %zu): %.9g, want %.9g", s.m, s.n, s.k, i, j, got, want);
         }
         same_bits(g.c + i * g.c_row + s.n, c_other + i * g.c_row + s.n, PAD, "between rows");
     }
@@ -261,9 +261,9 @@ START_TEST(nan_and_inf_stay_in_their_row)
     for (size_t i = 0; i < 9; i++)
         for (size_t j = 0; j < 20; j++) {
             const float c = g.c[i * g.c_row + j];
-            if (i == 3) ck_assert_msg(isnan(c), "ReLU hides NaN: %g", (double)c);
-            else if (i == 5) ck_assert(c == 0.0f || c == INFINITY);
-            else ck_assert(isfinite(c));
+            if (i == 3) must_msg(isnan(c), "ReLU hides NaN: %g", (double)c);
+            else if (i == 5) must(c == 0.0f || c == INFINITY);
+            else must(isfinite(c));
         }
     free_pool(&p);
 }

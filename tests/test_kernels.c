@@ -20,9 +20,9 @@ START_TEST(tables_are_complete)
 {
     const tfm_kernels *k = twin(_i);
 
-    ck_assert(k->gemm_tile && k->pack_a && k->pack_b && k->bias_relu && k->relu_backward && k->dropout && k->add);
-    ck_assert(k->axpby && k->sum_squares && k->layer_norm && k->layer_norm_backward && k->attention);
-    ck_assert(k->attention_backward && k->log_sum_exp && k->softmax_gradient && k->adam);
+    must(k->gemm_tile && k->pack_a && k->pack_b && k->bias_relu && k->relu_backward && k->dropout && k->add);
+    must(k->axpby && k->sum_squares && k->layer_norm && k->layer_norm_backward && k->attention);
+    must(k->attention_backward && k->log_sum_exp && k->softmax_gradient && k->adam);
     ck_assert_ptr_eq(tfm_kernels_for(0), tfm_kernels_for(~TFM_CPU_AVX2));
     if (tfm_cpu_flags()) ck_assert_ptr_ne(tfm_kernels_for(0), tfm_kernels_for(tfm_cpu_flags()));
 }
@@ -50,10 +50,10 @@ START_TEST(exp_at_its_edges)
     float e[] = {0.0f, -0.0f, -87.34f, -88.0f, -1e30f, -INFINITY, NAN, 88.0f, 89.0f, INFINITY, -104.0f};
 
     k->softmax_gradient(e, sizeof e / sizeof *e, 0.0f, 0.0f);
-    ck_assert(e[0] == 1.0f && e[1] == 1.0f);
-    ck_assert(e[2] == 0.0f && e[3] == 0.0f && e[4] == 0.0f && e[5] == 0.0f && e[10] == 0.0f);
-    ck_assert(isnan(e[6]));
-    ck_assert(isfinite(e[7]) && e[8] == e[7] && e[9] == e[7]); /* saturated */
+    must(e[0] == 1.0f && e[1] == 1.0f);
+    must(e[2] == 0.0f && e[3] == 0.0f && e[4] == 0.0f && e[5] == 0.0f && e[10] == 0.0f);
+    must(isnan(e[6]));
+    must(isfinite(e[7]) && e[8] == e[7] && e[9] == e[7]); /* saturated */
 }
 END_TEST
 
@@ -80,8 +80,8 @@ START_TEST(log_sum_exp_agrees)
             for (size_t i = 0; i < n; i++) want_sum += (double)x[i];
             for (size_t i = 0; i < n; i++) size += fabs((double)x[i]);
             const double want = exact_lse(x, n), got = (double)k->log_sum_exp(x, n, &sum);
-            ck_assert_msg(fabs(got - want) <= ULP * (fabs(want) + 140.0), "%zu: %.9g, want %.9g", n, got, want);
-            ck_assert_msg(fabs(sum - want_sum) <= 140.0 * ULP * size, "sum %zu: %.9g, want %.9g", n, sum, want_sum);
+            must_msg(fabs(got - want) <= ULP * (fabs(want) + 140.0), "%zu: %.9g, want %.9g", n, got, want);
+            must_msg(fabs(sum - want_sum) <= 140.0 * ULP * size, "sum %zu: %.9g, want %.9g", n, sum, want_sum);
         }
 }
 END_TEST
@@ -96,11 +96,11 @@ START_TEST(c13_a_large_vocabulary_keeps_its_precision)
     for (size_t i = 0; i < V; i++) want_sum += (double)(x[i] = 15.0f * draw(&state));
     const double want = exact_lse(x, V);
     const float lse = k->log_sum_exp(x, V, &sum);
-    ck_assert_double_le(fabs((double)lse - want), 2e-6);
-    ck_assert_double_le(fabs(sum - want_sum), 0.05); /* of 60,000 terms of size 7.5 */
+    must_le(fabs((double)lse - want), 2e-6);
+    must_le(fabs(sum - want_sum), 0.05); /* of 60,000 terms of size 7.5 */
     k->softmax_gradient(x, V, lse, 0.0f);
     for (size_t i = 0; i < V; i++) mass += (double)x[i];
-    ck_assert_double_le(fabs(mass - 1.0), 2e-6);
+    must_le(fabs(mass - 1.0), 2e-6);
 }
 END_TEST
 
@@ -111,14 +111,14 @@ START_TEST(log_sum_exp_of_infinities)
 
     for (size_t n = 1; n < 40; n++) {
         for (size_t i = 0; i < n; i++) x[i] = -INFINITY;
-        ck_assert(k->log_sum_exp(x, n, &sum) == -INFINITY);
+        must(k->log_sum_exp(x, n, &sum) == -INFINITY);
         x[n / 2] = 3.25f; /* m02: one allowed entry has all the weight */
-        ck_assert(k->log_sum_exp(x, n, &sum) == 3.25f);
-        ck_assert(k->log_sum_exp(x, n, NULL) == 3.25f);
+        must(k->log_sum_exp(x, n, &sum) == 3.25f);
+        must(k->log_sum_exp(x, n, NULL) == 3.25f);
         x[n - 1] = NAN;
-        ck_assert(isnan(k->log_sum_exp(x, n, &sum)));
+        must(isnan(k->log_sum_exp(x, n, &sum)));
         x[n - 1] = INFINITY;
-        ck_assert(!isfinite(k->log_sum_exp(x, n, &sum)));
+        must(!isfinite(k->log_sum_exp(x, n, &sum)));
     }
 }
 END_TEST
@@ -137,8 +137,8 @@ START_TEST(softmax_gradient_agrees)
         const double lse = exact_lse(x, n);
         k->softmax_gradient(y, n, k->log_sum_exp(x, n, &sum), 0.01f);
         for (size_t i = 0; i < n; i++)
-            ck_assert_double_le(fabs((double)y[i] - (exp((double)x[i] - lse) - 0.01)), 40.0 * ULP);
-        ck_assert(y[n] == 77.0f);
+            must_le(fabs((double)y[i] - (exp((double)x[i] - lse) - 0.01)), 40.0 * ULP);
+        must(y[n] == 77.0f);
     }
 }
 END_TEST
@@ -166,11 +166,11 @@ static void check_norm(const tfm_kernels *k, size_t d, float scale, float shift,
         const double hat = fabs(wide[i] - mean) * rstd;
         const double bound = ULP * (((double)d / 8.0 + 16.0) * fabs(gamma[i]) * hat +
                                     2.0 * fabs(gamma[i] * mean) * rstd + fabs(want[i]) + fabs(beta[i]));
-        ck_assert_msg(fabs((double)other[i] - want[i]) <= bound, "d %zu shift %g [%zu]: %.9g, want %.9g", d, (double)shift, i,
+        must_msg(fabs((double)other[i] - want[i]) <= bound, "d %zu shift %g [%zu]: %.9g, want %.9g", d, (double)shift, i,
                       (double)other[i], want[i]);
     }
     near_one((double)stats[0], mean, fabs((double)shift) + (double)scale, 4 * ULP, "mean", d);
-    ck_assert_double_le(fabs((double)stats[1] / rstd - 1.0), ULP * ((double)d / 8.0 + 16.0 + 4.0 * fabs(mean) * rstd));
+    must_le(fabs((double)stats[1] / rstd - 1.0), ULP * ((double)d / 8.0 + 16.0 + 4.0 * fabs(mean) * rstd));
 }
 
 START_TEST(layer_norm_agrees)
@@ -198,7 +198,7 @@ START_TEST(m17_a_constant_row_gives_beta)
             for (size_t i = 0; i < d; i++) x[i] = constants[c], y[i] = 3.0f + (float)i, z[i] = 0.25f * (float)i - 1.0f;
             k->layer_norm(other, stats, x, y, z, d, 1e-6f);
             same_bits(other, z, d, "beta");
-            ck_assert(stats[0] == constants[c]);
+            must(stats[0] == constants[c]);
         }
 }
 END_TEST
@@ -217,8 +217,8 @@ START_TEST(m16_normed_rows_have_mean_0_and_variance_1)
         for (size_t i = 0; i < d; i++) mean += (double)other[i] / (double)d, in += (double)x[i] / (double)d;
         for (size_t i = 0; i < d; i++) spread += ((double)x[i] - in) * ((double)x[i] - in) / (double)d;
         for (size_t i = 0; i < d; i++) variance += (double)other[i] * (double)other[i] / (double)d;
-        ck_assert_double_le(fabs(mean), 1e-6);
-        ck_assert_double_le(fabs(variance - (1.0 - 1e-5 / (spread + 1e-5))), 1e-5);
+        must_le(fabs(mean), 1e-6);
+        must_le(fabs(variance - (1.0 - 1e-5 / (spread + 1e-5))), 1e-5);
     }
 }
 END_TEST
@@ -269,7 +269,7 @@ START_TEST(m28_masks_are_those_of_the_counter)
                 k->dropout(y, x, n, &d, firsts[f]);
                 for (size_t i = 0; i < n; i++)
                     near_one((double)y[i], (double)x[i] * oracle_keep(&m, firsts[f] + i), 0.0, 2 * ULP, "dropped", i);
-                ck_assert(y[n] == 5.0f);
+                must(y[n] == 5.0f);
                 memcpy(z, x, n * sizeof *z);
                 k->dropout(z, z, n, &d, firsts[f]);
                 same_bits(z, y, n, "in place");
@@ -290,8 +290,8 @@ START_TEST(m27_what_is_kept_is_scaled)
         for (size_t i = 0; i < N; i++) x[i] = 1.0f;
         k->dropout(y, x, N, &d, 0);
         for (size_t i = 0; i < N; i++) sum += (double)y[i], dropped += y[i] == 0.0f;
-        ck_assert_double_le(fabs(dropped / N - rate), 6.0 * sqrt(0.25 / N) + 1e-5);
-        ck_assert_double_le(fabs(sum / N - 1.0), 6.0 * sqrt(rate / (1.0 - rate) / N) + 1e-5);
+        must_le(fabs(dropped / N - rate), 6.0 * sqrt(0.25 / N) + 1e-5);
+        must_le(fabs(sum / N - 1.0), 6.0 * sqrt(rate / (1.0 - rate) / N) + 1e-5);
     }
 }
 END_TEST
@@ -311,7 +311,7 @@ START_TEST(masks_differ_by_seed_batch_and_site)
             k->dropout(y, x, N, &da, 0);
             k->dropout(z, x, N, &db, 0);
             for (size_t i = 0; i < N; i++) equal += y[i] == z[i];
-            ck_assert_double_le(fabs((double)equal - N / 2.0), 6.0 * sqrt(N / 4.0));
+            must_le(fabs((double)equal - N / 2.0), 6.0 * sqrt(N / 4.0));
         }
 }
 END_TEST
@@ -332,9 +332,9 @@ START_TEST(sum_of_squares_agrees)
         near_one(k->sum_squares(x, n), want, 0.0, 140.0 * ULP, "sum of squares", n);
     }
     x[77] = NAN;
-    ck_assert(isnan(k->sum_squares(x, 1000)));
+    must(isnan(k->sum_squares(x, 1000)));
     x[77] = INFINITY;
-    ck_assert(isinf(k->sum_squares(x, 1000)));
+    must(isinf(k->sum_squares(x, 1000)));
 }
 END_TEST
 
@@ -349,14 +349,14 @@ START_TEST(rows_are_added)
         draw_all(y, n + 1, &state);
         memcpy(z, y, (n + 1) * sizeof *z);
         k->add(y, x, n);
-        for (size_t i = 0; i < n; i++) ck_assert(y[i] == z[i] + x[i]);
+        for (size_t i = 0; i < n; i++) must(y[i] == z[i] + x[i]);
         memcpy(y, z, (n + 1) * sizeof *z);
         k->axpby(y, 2.5f, x, -0.3f, n);
         for (size_t i = 0; i < n; i++) {
             const double a = 2.5 * (double)x[i], b = -(double)0.3f * (double)z[i];
-            ck_assert_double_le(fabs((double)y[i] - (a + b)), 2 * ULP * (fabs(a) + fabs(b)));
+            must_le(fabs((double)y[i] - (a + b)), 2 * ULP * (fabs(a) + fabs(b)));
         }
-        ck_assert(y[n] == z[n]);
+        must(y[n] == z[n]);
     }
 }
 END_TEST
@@ -369,10 +369,10 @@ START_TEST(relu_and_its_derivative_at_the_edges)
 
     memcpy(y, in, sizeof in);
     k->bias_relu(y, NULL, N, true, NULL, 0);
-    for (size_t i = 0; i < N; i++) ck_assert(isnan(in[i]) ? isnan(y[i]) : y[i] == (in[i] > 0.0f ? in[i] : 0.0f));
+    for (size_t i = 0; i < N; i++) must(isnan(in[i]) ? isnan(y[i]) : y[i] == (in[i] > 0.0f ? in[i] : 0.0f));
     for (size_t i = 0; i < N; i++) z[i] = 4.0f;
     k->relu_backward(z, y, N, 0.5f);
-    for (size_t i = 0; i < N; i++) ck_assert(isnan(in[i]) || z[i] == (in[i] > 0.0f ? 2.0f : 0.0f)); /* 0 at 0 */
+    for (size_t i = 0; i < N; i++) must(isnan(in[i]) || z[i] == (in[i] > 0.0f ? 2.0f : 0.0f)); /* 0 at 0 */
 }
 END_TEST
 
@@ -396,7 +396,7 @@ START_TEST(adam_agrees_and_moves_without_gradient)
             mm[i] = b1 * mm[i] + (1.0 - b1) * g;
             vv[i] = b2 * vv[i] + (1.0 - b2) * g * g;
             ww[i] -= (double)rate * mm[i] / (sqrt(vv[i]) + 1e-9);
-            ck_assert(step > 5 || fabs(ww[i] - before) > 1e-6);
+            must(step > 5 || fabs(ww[i] - before) > 1e-6);
         }
     }
     near_all(w, ww, N, 0.0, 20.0 * 8.0 * ULP, "w");

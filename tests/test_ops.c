@@ -202,7 +202,7 @@ START_TEST(m22_embed_agrees_with_repeated_ids)
             if (!c.learned) t.n_in = 1; /* nothing is to be learned */
             if (!c.learned) memset(position->grad, 0, position->n * sizeof(float));
             trial_check(&t, trial_twin(_i));
-            for (size_t p = 0; p < position->n && !c.learned; p++) ck_assert(position->grad[p] == 0.0f);
+            for (size_t p = 0; p < position->n && !c.learned; p++) must(position->grad[p] == 0.0f);
         }
 }
 END_TEST

@@ -48,18 +48,18 @@ START_TEST(uniform_numbers_are_uniform)
 
     for (uint64_t i = 0; i < N; i++) {
         const double u = (double)tfm_random_uniform(3, 5, i);
-        ck_assert(u >= 0.0 && u < 1.0);
+        must(u >= 0.0 && u < 1.0);
         sum += u - 0.5;
         squares += (u - 0.5) * (u - 0.5);
         lag += (u - 0.5) * (last - 0.5);
         last = u;
         bins[(size_t)(u * BINS)]++;
     }
-    ck_assert_double_le(fabs(sum / N), 6.0 * sqrt(1.0 / 12.0 / N));
-    ck_assert_double_le(fabs(squares / N - 1.0 / 12.0), 6.0 * sqrt(1.0 / 180.0 / N));
-    ck_assert_double_le(fabs(lag / N), 6.0 / 12.0 / sqrt(N));
+    must_le(fabs(sum / N), 6.0 * sqrt(1.0 / 12.0 / N));
+    must_le(fabs(squares / N - 1.0 / 12.0), 6.0 * sqrt(1.0 / 180.0 / N));
+    must_le(fabs(lag / N), 6.0 / 12.0 / sqrt(N));
     for (size_t b = 0; b < BINS; b++)
-        ck_assert_double_le(fabs((double)bins[b] - (double)N / BINS), 6.0 * sqrt((double)N / BINS));
+        must_le(fabs((double)bins[b] - (double)N / BINS), 6.0 * sqrt((double)N / BINS));
 }
 END_TEST
 
@@ -71,15 +71,15 @@ START_TEST(normal_numbers_are_normal)
 
     for (uint64_t i = 0; i < N; i++) {
         const double x = (double)tfm_random_normal(3, 5, i);
-        ck_assert(isfinite(x));
+        must(isfinite(x));
         for (int p = 1; p < 5; p++) moment[p] += pow(x, p) / N;
         inside += fabs(x) < 1.0;
     }
-    ck_assert_double_le(fabs(moment[1]), 6.0 / sqrt(N));
-    ck_assert_double_le(fabs(moment[2] - 1.0), 6.0 * sqrt(2.0 / N));
-    ck_assert_double_le(fabs(moment[3]), 6.0 * sqrt(15.0 / N));
-    ck_assert_double_le(fabs(moment[4] - 3.0), 6.0 * sqrt(96.0 / N));
-    ck_assert_double_le(fabs((double)inside / N - 0.6826894921), 6.0 * 0.4655 / sqrt(N));
+    must_le(fabs(moment[1]), 6.0 / sqrt(N));
+    must_le(fabs(moment[2] - 1.0), 6.0 * sqrt(2.0 / N));
+    must_le(fabs(moment[3]), 6.0 * sqrt(15.0 / N));
+    must_le(fabs(moment[4] - 3.0), 6.0 * sqrt(96.0 / N));
+    must_le(fabs((double)inside / N - 0.6826894921), 6.0 * 0.4655 / sqrt(N));
 }
 END_TEST
 
@@ -113,8 +113,8 @@ START_TEST(shuffle_is_a_permutation)
         memset(seen, 0, sizeof seen);
         shuffle(items, n, 9, n);
         for (size_t i = 0; i < n; i++) {
-            ck_assert_uint_lt(items[i], n);
-            ck_assert(!seen[items[i]]);
+            must(items[i] < n);
+            must(!seen[items[i]]);
             seen[items[i]] = true;
         }
     }
@@ -141,7 +141,7 @@ START_TEST(shuffle_is_fair)
     for (size_t i = 0; i < 256; i++) {
         if (!count[i]) continue;
         orders++;
-        ck_assert_double_le(fabs((double)count[i] - 1000.0), 6.0 * sqrt(1000.0));
+        must_le(fabs((double)count[i] - 1000.0), 6.0 * sqrt(1000.0));
     }
     ck_assert_uint_eq(orders, 24);
 }
