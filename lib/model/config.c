@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+enum { MOST_HEAD = 4096 }; /* d_k, d_v */
+
 typedef enum kind { U32, U64, F32 } kind;
 
 typedef struct field {
@@ -27,8 +29,8 @@ static const field fields[] = {
     FIELD(d_model, U32, 1, 65536, NULL),
     FIELD(d_ff, U32, 1, 1048576, NULL),
     FIELD(n_heads, U32, 1, 1024, NULL),
-    FIELD(d_k, U32, 0, 4096, NULL),
-    FIELD(d_v, U32, 0, 4096, NULL),
+    FIELD(d_k, U32, 0, MOST_HEAD, NULL),
+    FIELD(d_v, U32, 0, MOST_HEAD, NULL),
     FIELD(vocab_size, U32, 4, 16777216, NULL),
     FIELD(source_vocab_size, U32, 0, 16777216, NULL),
     FIELD(norm_order, U32, 0, 1, "post", "pre"),
@@ -174,6 +176,9 @@ tfm_status tfm_config_check(tfm_model_options *o, tfm_error *error)
                         o->n_heads);
     if (!o->d_k) o->d_k = o->d_model / o->n_heads;
     if (!o->d_v) o->d_v = o->d_model / o->n_heads;
+    if (o->d_k > MOST_HEAD || o->d_v > MOST_HEAD)
+        return tfm_fail(error, TFM_E_INVALID, "d_model %u / n_heads %u is more than %d: set d_k and d_v", o->d_model, o->n_heads,
+                        MOST_HEAD);
     if (!o->source_vocab_size) o->source_vocab_size = o->vocab_size;
     if (o->source_vocab_size < 4)
         return tfm_fail(error, TFM_E_INVALID, "source_vocab_size is %u, not in 4..16777216", o->source_vocab_size);

@@ -154,21 +154,21 @@ tfm_status tfm_weights_create(tfm_weights *w, const tfm_model_options *options, 
                               tfm_error *error)
 {
     walk count = {.w = w};
-    size_t bytes;
+    tfm_model_costs costs;
 
     *w = (tfm_weights){.options = *options, .allocator = *allocator};
     w->options.allocator = NULL;
     const tfm_status status = tfm_config_check(&w->options, error);
     if (status != TFM_OK) return status;
+    tfm_config_costs(&costs, &w->options, 1, 1);
+    if (costs.parameters > SIZE_MAX / (4 * sizeof(float))) /* training holds four of each */
+        return tfm_fail(error, TFM_E_INVALID, "a model of %llu parameters does not fit in memory",
+                        (unsigned long long)costs.parameters);
     w->encoder = tfm_alloc(allocator, w->options.n_encoder_layers, sizeof *w->encoder);
     w->decoder = tfm_alloc(allocator, w->options.n_decoder_layers, sizeof *w->decoder);
     if (!w->encoder || !w->decoder) goto nomem;
     walk_all(&count);
     w->size = count.offset;
-    if (!tfm_mul(w->size, 4 * sizeof(float), &bytes)) { /* training holds four of each */
-        tfm_weights_destroy(w);
-        return tfm_fail(error, TFM_E_INVALID, "a model of %zu parameters does not fit in memory", count.offset);
-    }
     w->parameters = tfm_alloc(allocator, count.n, sizeof *w->parameters);
     if (!w->parameters) goto nomem;
     w->n_parameters = count.n;
