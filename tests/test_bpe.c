@@ -209,7 +209,7 @@ START_TEST(learning_is_the_definition)
 {
     enum { LIMIT = 20 };
     const tfm_allocator a = plain();
-    const tfm_bpe_limits limits = {LIMIT, UINT32_MAX, 0, 2};
+    const tfm_bpe_limits limits = {LIMIT, UINT32_MAX, 2};
     uint32_t state = 11;
 
     for (int round = 0; round < 150; round++) {
@@ -258,13 +258,13 @@ static size_t merges_within(tfm_bpe_limits limits)
 
 START_TEST(learning_stops_at_its_limits)
 {
-    ck_assert_uint_eq(merges_within((tfm_bpe_limits){99, 99, 0, 1}), 3); /* bc bcbc bcbcbcbc              */
-    ck_assert_uint_eq(merges_within((tfm_bpe_limits){99, 99, 0, 2}), 2); /* bcbc bcbc is seen once        */
-    ck_assert_uint_eq(merges_within((tfm_bpe_limits){99, 99, 0, 4}), 1);
-    ck_assert_uint_eq(merges_within((tfm_bpe_limits){99, 99, 0, 5}), 0);
-    ck_assert_uint_eq(merges_within((tfm_bpe_limits){1, 99, 0, 1}), 1);
-    ck_assert_uint_eq(merges_within((tfm_bpe_limits){99, LETTERS + 2, 0, 1}), 2);
-    ck_assert_uint_eq(merges_within((tfm_bpe_limits){99, LETTERS, 0, 1}), 0);
+    ck_assert_uint_eq(merges_within((tfm_bpe_limits){99, 99, 1}), 3); /* bc bcbc bcbcbcbc              */
+    ck_assert_uint_eq(merges_within((tfm_bpe_limits){99, 99, 2}), 2); /* bcbc bcbc is seen once        */
+    ck_assert_uint_eq(merges_within((tfm_bpe_limits){99, 99, 4}), 1);
+    ck_assert_uint_eq(merges_within((tfm_bpe_limits){99, 99, 5}), 0);
+    ck_assert_uint_eq(merges_within((tfm_bpe_limits){1, 99, 1}), 1);
+    ck_assert_uint_eq(merges_within((tfm_bpe_limits){99, LETTERS + 2, 1}), 2);
+    ck_assert_uint_eq(merges_within((tfm_bpe_limits){99, LETTERS, 1}), 0);
 }
 END_TEST
 

@@ -76,6 +76,20 @@ START_TEST(frequent_characters_come_first)
 }
 END_TEST
 
+/* What is spelt in bytes parts a word: the marks on both sides of U+2581 are not neighbours. */
+START_TEST(bytes_part_words)
+{
+    const tfm_text text = TEXT("!\xE2\x96\x81! !\xE2\x96\x81! !\xE2\x96\x81!");
+    tfm_tokenizer *t = learn(TFM_BPE_REVERSIBLE, 400, &text, 1);
+
+    ck_assert_int_ge(tfm_tokenizer_id(t, TEXT("\xE2\x96\x81!")), 260);
+    ck_assert_int_eq(tfm_tokenizer_id(t, TEXT("!!")), TFM_UNK);
+    ck_assert_uint_eq(tfm_tokenizer_vocab_size(t), 263);
+    require_reversed(t, text);
+    tfm_tokenizer_free(t);
+}
+END_TEST
+
 START_TEST(bad_options_are_refused)
 {
     static const struct {
@@ -239,6 +253,7 @@ static Suite *suite(void)
     tcase_add_test(c, invalid_text_is_refused_or_repaired);
     tcase_add_test(c, a_small_corpus_gives_a_small_vocabulary_and_a_warning);
     tcase_add_test(c, frequent_characters_come_first);
+    tcase_add_test(c, bytes_part_words);
     tcase_add_test(c, bad_options_are_refused);
     tcase_add_test(c, c34_null_arguments_are_errors);
     tcase_add_loop_test(c, c34_each_failed_allocation_is_survived, 0, 2);

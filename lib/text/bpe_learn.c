@@ -187,9 +187,8 @@ static void learn(learner *l, const tfm_bpe_limits *limits)
         const uint32_t id = best_pair(l);
         uint32_t result;
         if (id == NONE || l->pairs[id].count < limits->min_frequency) break;
-        if (!tfm_vocab_join(l->strings, l->pairs[id].left, l->pairs[id].right, &result)) l->bad = true;
-        else if (result < limits->reserved) l->pairs[id].count = 0;
-        else merge_pair(l, id, result);
+        if (tfm_vocab_join(l->strings, l->pairs[id].left, l->pairs[id].right, &result)) merge_pair(l, id, result);
+        else l->bad = true;
     }
 }
 

@@ -26,10 +26,9 @@ bool tfm_bpe_corpus_add(tfm_bpe_corpus *corpus, const uint32_t *symbols, size_t 
 void tfm_bpe_corpus_free(tfm_bpe_corpus *corpus);
 
 typedef struct tfm_bpe_limits {
-    size_t merges;         /* most merges                                           */
-    uint32_t symbols;      /* most strings in the table                             */
-    uint32_t reserved;     /* no merge may make one of the first strings of the table */
-    int64_t min_frequency; /* rarer pairs are not merged; at least 1                 */
+    size_t merges;         /* most merges                           */
+    uint32_t symbols;      /* most strings in the table             */
+    int64_t min_frequency; /* rarer pairs are not merged; at least 1 */
 } tfm_bpe_limits;
 
 /*

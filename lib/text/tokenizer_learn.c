@@ -49,7 +49,6 @@ static bool count_character(void *user, tfm_text character, bool last, uint64_t 
     const tfm_text space = tfm_text_of(TFM_TOKENIZER_SPACE);
 
     (void)last;
-    if (tfm_text_equal(character, space)) return true; /* stays bytes: as a token it is a space */
     return tfm_counts_add(user, *character.data == ' ' ? space : character, (tfm_text){0}, count);
 }
 
@@ -173,7 +172,7 @@ static tfm_status add_merges(tfm_tokenizer *t, tfm_vocab *pieces, const tfm_coun
 static tfm_status learn_reversible(tfm_tokenizer *t, const tfm_tokenizer_options *options, const tfm_counts *words,
                                    tfm_error *error)
 {
-    const tfm_bpe_limits limits = {SIZE_MAX, options->vocab_size, TFM_TOKENIZER_BYTES, options->min_frequency};
+    const tfm_bpe_limits limits = {SIZE_MAX, options->vocab_size, options->min_frequency};
     tfm_status status = add_characters(t, words, options->vocab_size, error);
 
     if (status == TFM_OK) status = add_merges(t, &t->vocab, words, &limits, error);
@@ -186,7 +185,7 @@ static tfm_status learn_reversible(tfm_tokenizer *t, const tfm_tokenizer_options
 static tfm_status learn_subword(tfm_tokenizer *t, const tfm_tokenizer_options *options, const tfm_counts *words,
                                 tfm_error *error)
 {
-    const tfm_bpe_limits limits = {options->merges, UINT32_MAX, 0, options->min_frequency};
+    const tfm_bpe_limits limits = {options->merges, UINT32_MAX, options->min_frequency};
     tfm_status status = each_character(words, add_piece, &t->pieces) ? TFM_OK : no_memory(words, error);
 
     if (status == TFM_OK) status = add_merges(t, &t->pieces, words, &limits, error);
