@@ -102,9 +102,9 @@ END_TEST
 
 START_TEST(text_is_what_the_ids_say)
 {
-    static const tfm_text texts[] = {
-        LINE("the cat sat"), LINE("a dog and a cat"),
-        LINE("zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz")};
+    static const tfm_text texts[] = {LINE("the cat sat"), LINE("a dog and a cat"),
+                                     LINE("zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz"
+                                          "zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz")};
     tfm_model *model = text_model_make();
     tfm_decoder_options o = decoder_options(4);
     double scores[3];
