@@ -2,6 +2,7 @@
 #ifndef MODEL_TRIAL_H
 #define MODEL_TRIAL_H
 
+#include "golden_model.h"
 #include "oracle_model.h"
 
 enum { TRIAL_POSITIONS = 128 };
@@ -20,22 +21,6 @@ typedef struct model_trial {
     double loss, nll; /* sums */
     size_t peak;
 } model_trial;
-
-/* The tiny model of PAPER 6.3, whose d_k and d_v are neither equal nor d / h. */
-static inline tfm_model_options tiny_options(void)
-{
-    tfm_model_options o;
-
-    tfm_config_init(&o, sizeof o);
-    o.n_encoder_layers = o.n_decoder_layers = 2;
-    o.d_model = 8;
-    o.d_ff = 16;
-    o.n_heads = 2;
-    o.d_k = 3;
-    o.d_v = 5;
-    o.vocab_size = 11;
-    return o;
-}
 
 static inline float *trial_floats_of(const model_trial *t, size_t n)
 {
@@ -166,11 +151,8 @@ static inline oracle_model model_oracle(const model_trial *t)
     return o;
 }
 
-/* Sources A = 3 4 5 6 1, B = 7 8 1; targets 4 6 9 1 and 10 3 1 (PAPER 6.3). */
-static const size_t tiny_source_offset[] = {0, 5, 8}, tiny_target_offset[] = {0, 4, 7};
-static const int32_t tiny_sources[] = {3, 4, 5, 6, 1, 7, 8, 1}, tiny_labels[] = {4, 6, 9, 1, 10, 3, 1};
-static const int32_t tiny_inputs[] = {2, 4, 6, 9, 2, 10, 3}, tiny_zero_inputs[] = {-1, 4, 6, 9, -1, 10, 3};
-static const oracle_batch tiny_batch = {2, tiny_source_offset, tiny_target_offset, tiny_sources, tiny_inputs, tiny_labels};
+/* The batch of PAPER 6.3. */
+static const oracle_batch golden_batch = {2, golden_source_offsets, golden_target_offsets, golden_source, golden_inputs, golden_labels};
 
 static inline unsigned trial_flags(int i)
 {

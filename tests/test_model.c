@@ -13,7 +13,7 @@ static void drop_copy(const model_trial *t, float *x, size_t n)
 
 static void begin_tiny(model_trial *t, int twin)
 {
-    const tfm_model_options o = tiny_options();
+    const tfm_model_options o = golden_options();
 
     oracle_used = 0;
     model_begin(t, &o, 1, trial_flags(twin));
@@ -27,7 +27,7 @@ START_TEST(m03_m29_a_row_does_not_see_later_inputs)
     enum { M = 12 };
     static const size_t offset[] = {0, 5, 8}, target[] = {0, M, M + 3};
     int32_t inputs[M + 3] = {2, 4, 6, 9, 5, 5, 7, 8, 10, 3, 4, 6, 2, 10, 3}, labels[M + 3] = {0};
-    const oracle_batch b = {2, offset, target, tiny_sources, inputs, labels};
+    const oracle_batch b = {2, offset, target, golden_source, inputs, labels};
     model_trial t;
 
     begin_tiny(&t, _i);
@@ -51,8 +51,8 @@ START_TEST(m04_no_gradient_from_later_inputs)
 {
     static const size_t source[] = {0, 5}, target[] = {0, 4};
     static const int32_t inputs[] = {2, 4, 6, 9}; /* all different: rows of the table tell positions apart */
-    const tfm_tokens s = {{1, source}, tiny_sources, source_positions}, u = {{1, target}, inputs, target_positions};
-    tfm_model_options o = tiny_options();
+    const tfm_tokens s = {{1, source}, golden_source, source_positions}, u = {{1, target}, inputs, target_positions};
+    tfm_model_options o = golden_options();
     model_trial t;
 
     o.sharing = TFM_SHARE_NONE;
@@ -85,7 +85,7 @@ END_TEST
 static void attention_of(model_trial *t, uint32_t kind, uint32_t layer, float *to)
 {
     static const size_t source[] = {0, 5}, target[] = {0, 4};
-    const tfm_tokens s = {{1, source}, tiny_sources, source_positions}, u = {{1, target}, tiny_inputs, target_positions};
+    const tfm_tokens s = {{1, source}, golden_source, source_positions}, u = {{1, target}, golden_inputs, target_positions};
 
     count_positions(source_positions, source, 1);
     count_positions(target_positions, target, 1);
@@ -138,9 +138,9 @@ static int32_t mixed_sources[9 + LONG], mixed_inputs[38], mixed_labels[38];
 
 static oracle_batch mixed_batch(void)
 {
-    for (size_t i = 0; i < 5; i++) mixed_sources[i] = tiny_sources[i];
+    for (size_t i = 0; i < 5; i++) mixed_sources[i] = golden_source[i];
     for (size_t i = 0; i < LONG; i++) mixed_sources[5 + i] = (int32_t)(3 + i * i % 8);
-    for (size_t i = 0; i < 3; i++) mixed_sources[5 + LONG + i] = tiny_sources[5 + i];
+    for (size_t i = 0; i < 3; i++) mixed_sources[5 + LONG + i] = golden_source[5 + i];
     mixed_sources[8 + LONG] = 1;
     for (size_t i = 0; i < 38; i++) mixed_inputs[i] = (int32_t)(i % 4 ? 3 + i % 8 : 2), mixed_labels[i] = (int32_t)(i * 5 % 11);
     return (oracle_batch){4, mixed_source, mixed_target, mixed_sources, mixed_inputs, mixed_labels};
@@ -151,7 +151,7 @@ START_TEST(m07_m08_c21_neighbours_do_not_matter)
 {
     static const uint32_t threads[] = {1, 2, 4};
     const oracle_batch all = mixed_batch();
-    const tfm_model_options o = tiny_options();
+    const tfm_model_options o = golden_options();
     model_trial t, one;
 
     begin_tiny(&t, _i);
@@ -194,13 +194,13 @@ START_TEST(m01_c20_an_empty_source_harms_nobody)
 {
     static const size_t source[] = {0, 5, 5, 8}, target[] = {0, 4, 6, 9};
     static const int32_t inputs[] = {2, 4, 6, 9, 2, 5, 2, 10, 3}, labels[] = {4, 6, 9, 1, 5, 1, 10, 3, 1};
-    const oracle_batch b = {3, source, target, tiny_sources, inputs, labels};
+    const oracle_batch b = {3, source, target, golden_source, inputs, labels};
     model_trial t, other;
 
     begin_tiny(&t, _i);
     begin_tiny(&other, _i);
     model_pass(&t, &b, false);
-    model_pass(&other, &tiny_batch, false);
+    model_pass(&other, &golden_batch, false);
     same_bits(t.logits, other.logits, 4 * 11, "before");
     same_bits(t.logits + 6 * 11, other.logits + 4 * 11, 3 * 11, "after");
     for (size_t i = 0; i < 9 * 11; i++) must(isfinite(t.logits[i]));
@@ -215,7 +215,7 @@ START_TEST(m28_m49_threads_and_recomputation_change_no_bit)
 {
     static const uint32_t threads[] = {1, 2, 5};
     const oracle_batch b = mixed_batch();
-    const tfm_model_options o = tiny_options();
+    const tfm_model_options o = golden_options();
     float *first = NULL;
     double loss = 0.0;
     size_t peak = 0;
@@ -310,7 +310,7 @@ START_TEST(m16_post_norm_ends_in_a_norm)
         const tfm_parameter_plan *p = &t.weights.parameters[i];
         for (size_t j = 0; j < p->size && p->rank == 1; j++) t.data[p->offset + j] = p->initial == TFM_INITIAL_ONE ? 1.0f : 0.0f;
     }
-    model_pass(&t, &tiny_batch, false);
+    model_pass(&t, &golden_batch, false);
     for (size_t r = 0; r < 8; r++) {
         double mean = 0.0, variance = 0.0;
         for (size_t c = 0; c < 8; c++) mean += (double)t.memory[r * 8 + c] / 8.0;
@@ -325,7 +325,7 @@ END_TEST
 /* m21: the gradient of the one matrix is the sum of what its three uses have alone. */
 START_TEST(m21_tied_gradients_are_summed)
 {
-    tfm_model_options o = tiny_options();
+    tfm_model_options o = golden_options();
     model_trial tied, untied;
     double want[11 * 8];
 
@@ -334,8 +334,8 @@ START_TEST(m21_tied_gradients_are_summed)
     model_begin(&untied, &o, 1, trial_flags(_i));
     for (size_t i = 0; i < 3; i++) memcpy(untied.data + i * 88, tied.data, 88 * sizeof(float));
     memcpy(untied.data + 3 * 88, tied.data + 88, (tied.weights.size - 88) * sizeof(float));
-    model_pass(&tied, &tiny_batch, true);
-    model_pass(&untied, &tiny_batch, true);
+    model_pass(&tied, &golden_batch, true);
+    model_pass(&untied, &golden_batch, true);
     must(tied.loss == untied.loss);
     for (size_t i = 0; i < 88; i++)
         want[i] = (double)untied.gradients[i] + (double)untied.gradients[88 + i] + (double)untied.gradients[176 + i];
@@ -353,19 +353,19 @@ START_TEST(m26_dropout_is_off_outside_training)
     model_trial t;
 
     begin_tiny(&t, _i);
-    model_pass(&t, &tiny_batch, false);
+    model_pass(&t, &golden_batch, false);
     float *plain = copy_of(&t, t.logits, 77);
     t.transformer.rates = (tfm_rates){.residual = 0.5f, .embedding = 0.5f, .attention = 0.5f, .relu = 0.5f};
     for (uint32_t i = 0; i < 2; i++) {
         t.run.batch[0] = i;
-        model_pass(&t, &tiny_batch, false);
+        model_pass(&t, &golden_batch, false);
         same_bits(t.logits, plain, 77, "logits");
     }
     t.run.training = true;
-    model_pass(&t, &tiny_batch, false);
+    model_pass(&t, &golden_batch, false);
     must(memcmp(t.logits, plain, 77 * sizeof(float)) != 0);
     t.transformer.rates = (tfm_rates){0};
-    model_pass(&t, &tiny_batch, false);
+    model_pass(&t, &golden_batch, false);
     same_bits(t.logits, plain, 77, "rate 0");
     drop_copy(&t, plain, 77);
     model_end(&t);
@@ -377,7 +377,7 @@ START_TEST(m27_dropout_keeps_the_mean)
 {
     enum { PASSES = 2000 };
     static const size_t source[] = {0, 5};
-    const tfm_tokens s = {{1, source}, tiny_sources, source_positions};
+    const tfm_tokens s = {{1, source}, golden_source, source_positions};
     float embedded[40];
     double sum[40] = {0};
     model_trial t;
@@ -394,7 +394,7 @@ START_TEST(m27_dropout_keeps_the_mean)
         for (size_t i = 0; i < 40; i++) sum[i] += (double)embedded[i] / PASSES;
     }
     for (size_t i = 0; i < 40; i++) {
-        const double x = sqrt(8.0) * (double)t.data[(size_t)tiny_sources[i / 8] * 8 + i % 8] + (double)t.position[i];
+        const double x = sqrt(8.0) * (double)t.data[(size_t)golden_source[i / 8] * 8 + i % 8] + (double)t.position[i];
         must_le(fabs(sum[i] - x), 6.0 * fabs(x) * sqrt(0.3 / 0.7 / PASSES) + 1e-6);
     }
     model_end(&t);
@@ -440,7 +440,7 @@ START_TEST(m46_a_long_source_works)
     static const size_t source[] = {0, N}, target[] = {0, 1};
     static const int32_t input[] = {2}, label[] = {4};
     const oracle_batch b = {1, source, target, ids, input, label};
-    tfm_model_options o = tiny_options();
+    tfm_model_options o = golden_options();
     model_trial t;
 
     for (size_t i = 0; i < N; i++) ids[i] = (int32_t)(3 + i * 7 % 8);

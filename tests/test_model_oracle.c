@@ -31,7 +31,7 @@ enum { VARIANTS = sizeof variants / sizeof *variants };
 
 static tfm_model_options options_of(const variant *v)
 {
-    tfm_model_options o = tiny_options();
+    tfm_model_options o = golden_options();
 
     o.n_encoder_layers = v->encoder_layers;
     o.n_decoder_layers = v->decoder_layers;

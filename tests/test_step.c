@@ -137,7 +137,7 @@ static void check_steps(const tfm_model_options *o, unsigned cpu_flags, int32_t 
 
 START_TEST(m36_m37_steps_are_rows_of_the_decoder)
 {
-    tfm_model_options o = tiny_options();
+    tfm_model_options o = golden_options();
 
     check_steps(&o, trial_flags(_i), 2);
     o.norm_order = TFM_PRE_NORM;
