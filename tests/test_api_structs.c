@@ -1,0 +1,554 @@
+/* What holds for the whole public header: structs that grow, NULL arguments, silence, signal handlers left alone. */
+#include "testing.h"
+
+#include <fcntl.h>
+#include <signal.h>
+
+#define LINE(s)          \
+    {                    \
+        s, sizeof(s) - 1 \
+    }
+
+static tfm_error error;
+static tfm_model *model;
+static char folder[TESTING_PATH], path[TESTING_PATH];
+static const tfm_text lines_of_text[] = {LINE("the cat sat"), LINE("on the mat"), LINE("the dog")};
+
+static tfm_tokenizer *tokenizer_make(void)
+{
+    tfm_tokenizer_options o;
+    tfm_tokenizer *t;
+
+    tfm_tokenizer_options_init(&o, sizeof o);
+    o.vocab_size = 266;
+    ck_assert_ok(tfm_tokenizer_learn(&t, &o, lines_of_text, 3, &error), error);
+    return t;
+}
+
+static void setup(void)
+{
+    tfm_tokenizer *t = tokenizer_make();
+    tfm_model_options o;
+
+    tfm_model_options_init(&o, sizeof o);
+    o.n_encoder_layers = o.n_decoder_layers = 1;
+    o.d_model = o.d_ff = 16;
+    ck_assert_ok(tfm_model_create(&model, &o, t, &error), error);
+    tfm_tokenizer_free(t);
+    path_join(path, temp_make(folder), "file");
+}
+
+static void teardown(void)
+{
+    tfm_model_free(model);
+    temp_remove(folder);
+}
+
+/* -------------------------------------------------------------------------------------- structs of options ---- */
+
+static tfm_status use_tokenizer_options(const void *options)
+{
+    tfm_tokenizer *t;
+    const tfm_status status = tfm_tokenizer_learn(&t, options, lines_of_text, 3, &error);
+
+    tfm_tokenizer_free(t);
+    return status;
+}
+
+static tfm_status use_model_options(const void *options)
+{
+    static tfm_model_options with_sizes; /* the base model is large: look at its costs, then make a small one */
+    tfm_model_costs costs;
+    tfm_model *m;
+    const tfm_status status = tfm_model_options_costs(&costs, sizeof costs, options, 1, 1, &error);
+
+    if (status != TFM_OK) return status;
+    memcpy(&with_sizes, options, sizeof with_sizes);
+    with_sizes.struct_size = sizeof with_sizes;
+    with_sizes.d_model = with_sizes.d_ff = with_sizes.n_heads = 4;
+    ck_assert_ok(tfm_model_create(&m, &with_sizes, NULL, &error), error);
+    tfm_model_free(m);
+    return status;
+}
+
+static tfm_status use_decoder_options(const void *options)
+{
+    tfm_decoder *d;
+    const tfm_status status = tfm_decoder_create(&d, model, options, &error);
+
+    tfm_decoder_free(d);
+    return status;
+}
+
+static tfm_status use_trainer_options(const void *options)
+{
+    tfm_trainer *t;
+    const tfm_status status = tfm_trainer_create(&t, model, options, &error);
+
+    tfm_trainer_free(t);
+    return status;
+}
+
+static tfm_status use_attention_options(const void *options)
+{
+    const float x[] = {1.0f};
+    float out;
+
+    return tfm_attention(&out, NULL, x, x, x, 1, 1, 1, 1, options, &error);
+}
+
+static tfm_status use_bleu_options(const void *options)
+{
+    const tfm_text *refs = lines_of_text;
+    tfm_bleu_result r;
+
+    return tfm_bleu(&r, sizeof r, lines_of_text, 3, &refs, 1, options, &error);
+}
+
+static void init_tokenizer(void *o, size_t size)
+{
+    tfm_tokenizer_options_init(o, size);
+}
+static void init_model(void *o, size_t size)
+{
+    tfm_model_options_init(o, size);
+}
+static void init_decoder(void *o, size_t size)
+{
+    tfm_decoder_options_init(o, size);
+}
+static void init_trainer(void *o, size_t size)
+{
+    tfm_trainer_options_init(o, size);
+}
+static void init_attention(void *o, size_t size)
+{
+    tfm_attention_options_init(o, size);
+}
+static void init_bleu(void *o, size_t size)
+{
+    tfm_bleu_options_init(o, size);
+}
+
+static const struct {
+    size_t size;
+    void (*init)(void *, size_t);
+    tfm_status (*use)(const void *);
+} kinds[] = {
+    {sizeof(tfm_tokenizer_options), init_tokenizer, use_tokenizer_options},
+    {sizeof(tfm_model_options), init_model, use_model_options},
+    {sizeof(tfm_decoder_options), init_decoder, use_decoder_options},
+    {sizeof(tfm_trainer_options), init_trainer, use_trainer_options},
+    {sizeof(tfm_attention_options), init_attention, use_attention_options},
+    {sizeof(tfm_bleu_options), init_bleu, use_bleu_options},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds, ROOM = 1024 };
+
+/* A struct of any kind, with a later version's fields behind it. */
+typedef union any_options {
+    max_align_t align;
+    unsigned char bytes[ROOM];
+    uint32_t struct_size;
+} any_options;
+
+static void begin(any_options *o, size_t kind, size_t struct_size)
+{
+    memset(o, 0xAA, sizeof *o);
+    kinds[kind].init(o, struct_size);
+    if (kind == 1 && struct_size >= offsetof(tfm_model_options, vocab_size) + 4)
+        ((tfm_model_options *)o)->vocab_size = 100;
+}
+
+START_TEST(init_writes_what_the_caller_knows)
+{
+    for (size_t k = 0; k < KINDS; k++)
+        for (size_t size = 0; size < kinds[k].size + 40; size += size < 8 ? 1 : 4) {
+            any_options o, full;
+            memset(&o, 0xAA, sizeof o);
+            kinds[k].init(&o, size);
+            kinds[k].init(&full, kinds[k].size);
+            for (size_t i = size < 4 ? 0 : size; i < ROOM; i++) ck_assert(o.bytes[i] == 0xAA);
+            if (size < 4) continue;
+            ck_assert_uint_eq(o.struct_size, size);
+            full.struct_size = o.struct_size;
+            ck_assert_mem_eq(&o, &full, size < kinds[k].size ? size : kinds[k].size);
+            for (size_t i = kinds[k].size; i < size; i++) ck_assert_uint_eq(o.bytes[i], 0);
+        }
+}
+END_TEST
+
+START_TEST(a_struct_without_init_is_refused)
+{
+    for (size_t k = 0; k < KINDS; k++) {
+        const size_t sizes[] = {0, 4, kinds[k].size / 2, kinds[k].size - 1};
+        for (size_t i = 0; i < 4; i++) {
+            any_options o;
+            begin(&o, k, kinds[k].size);
+            o.struct_size = (uint32_t)sizes[i];
+            ck_assert_status(kinds[k].use(&o), TFM_E_INVALID, error);
+            ck_assert_msg(strstr(error.message, "call the _init function first") != NULL, "%s", error.message);
+        }
+    }
+}
+END_TEST
+
+START_TEST(a_newer_struct_works_while_its_tail_is_zero)
+{
+    for (size_t k = 0; k < KINDS; k++) {
+        any_options o;
+        begin(&o, k, kinds[k].size);
+        ck_assert_ok(kinds[k].use(&o), error);
+        for (size_t size = kinds[k].size; size <= kinds[k].size + 24; size += 8) {
+            begin(&o, k, size);
+            ck_assert_ok(kinds[k].use(&o), error); /* what lies beyond its end is not read */
+            for (size_t i = kinds[k].size; i < size; i++) {
+                char says[80];
+                snprintf(says, sizeof says, "option at byte %zu is newer than this library", i);
+                o.bytes[i] = 1;
+                ck_assert_status(kinds[k].use(&o), TFM_E_UNSUPPORTED, error);
+                ck_assert_str_eq(error.message, says);
+                o.bytes[i] = 0;
+            }
+        }
+    }
+}
+END_TEST
+
+START_TEST(setters_keep_a_newer_struct_whole)
+{
+    any_options o;
+    const size_t size = sizeof(tfm_model_options) + 16;
+    tfm_model_options *m = (tfm_model_options *)&o;
+
+    begin(&o, 1, size);
+    ck_assert_ok(tfm_model_options_preset(m, "tiny", &error), error);
+    ck_assert_ok(tfm_model_options_set(m, "d_ff", "99", &error), error);
+    ck_assert_uint_eq(m->struct_size, size);
+    ck_assert(m->d_model == 128 && m->d_ff == 99);
+    for (size_t i = sizeof *m; i < size; i++) ck_assert_uint_eq(o.bytes[i], 0);
+    for (size_t i = size; i < ROOM; i++) ck_assert_uint_eq(o.bytes[i], 0xAA);
+    o.bytes[size - 1] = 1;
+    ck_assert_int_eq(tfm_model_options_set(m, "d_ff", "98", &error), TFM_E_UNSUPPORTED);
+    ck_assert_uint_eq(m->d_ff, 99);
+}
+END_TEST
+
+/* ---------------------------------------------------------------------------------------- structs of results ---- */
+
+typedef void fill_fn(void *result, size_t struct_size);
+
+static void fill_costs(void *result, size_t size)
+{
+    tfm_model_options o;
+
+    tfm_model_get_options(model, &o, sizeof o);
+    ck_assert_ok(tfm_model_options_costs(result, size, &o, 5, 5, &error), error);
+}
+
+static void fill_options(void *result, size_t size)
+{
+    tfm_model_get_options(model, result, size);
+}
+
+static void fill_bleu(void *result, size_t size)
+{
+    const tfm_text *refs = lines_of_text;
+
+    ck_assert_ok(tfm_bleu(result, size, lines_of_text, 3, &refs, 1, NULL, &error), error);
+}
+
+static tfm_trainer *trainer_make(void)
+{
+    tfm_trainer_options o;
+    tfm_trainer *t;
+
+    tfm_trainer_options_init(&o, sizeof o);
+    o.n_threads = 1;
+    ck_assert_ok(tfm_trainer_create(&t, model, &o, &error), error);
+    return t;
+}
+
+static void fill_report(void *result, size_t size)
+{
+    tfm_trainer *t = trainer_make();
+
+    ck_assert_ok(tfm_trainer_set_data(t, lines_of_text, lines_of_text, 3, result, size, &error), error);
+    tfm_trainer_free(t);
+}
+
+static void fill_progress(void *result, size_t size)
+{
+    tfm_trainer *t = trainer_make();
+
+    ck_assert_ok(tfm_trainer_set_data(t, lines_of_text, lines_of_text, 3, NULL, 0, &error), error);
+    ck_assert_ok(tfm_trainer_step(t, result, size, &error), error);
+    tfm_trainer_free(t);
+}
+
+START_TEST(results_are_cut_to_what_the_caller_knows)
+{
+    static const struct {
+        fill_fn *fill;
+        size_t size, steady; /* bytes that are the same each time: no clock in them */
+    } results[] = {{fill_costs, sizeof(tfm_model_costs), sizeof(tfm_model_costs)},
+                   {fill_options, sizeof(tfm_model_options), sizeof(tfm_model_options)},
+                   {fill_bleu, sizeof(tfm_bleu_result), sizeof(tfm_bleu_result)},
+                   {fill_report, sizeof(tfm_data_report), sizeof(tfm_data_report)},
+                   {fill_progress, sizeof(tfm_progress), offsetof(tfm_progress, steps_total)}};
+
+    for (size_t r = 0; r < sizeof results / sizeof *results; r++) {
+        any_options full, part;
+        results[r].fill(&full, results[r].size);
+        for (size_t size = 8; size <= results[r].size + 32; size += 8) {
+            const size_t same = size < results[r].steady ? size : results[r].steady;
+            memset(&part, 0xAA, sizeof part);
+            results[r].fill(&part, size);
+            if (r == 1) part.struct_size = full.struct_size;
+            if (memcmp(&part, &full, same)) ck_abort_msg("result %zu, size %zu: first bytes differ", r, size);
+            for (size_t i = results[r].size; i < size; i++)
+                if (part.bytes[i]) ck_abort_msg("result %zu, size %zu: byte %zu is not zero", r, size, i);
+            for (size_t i = size; i < ROOM; i++)
+                if (part.bytes[i] != 0xAA) ck_abort_msg("result %zu, size %zu: byte %zu was written", r, size, i);
+        }
+    }
+}
+END_TEST
+
+/* ---------------------------------------------------------------------------------------- nothing but NULLs ---- */
+
+#define REFUSED(call) ck_assert_msg((call) == TFM_E_INVALID, "%s is not refused", #call)
+
+static void null_tokenizers(void)
+{
+    tfm_tokenizer *t = tokenizer_make(), *none;
+    tfm_tokenizer_options o;
+    const tfm_text line = LINE("a"), missing = {NULL, 5};
+    size_t n;
+
+    tfm_tokenizer_options_init(&o, sizeof o);
+    tfm_tokenizer_free(NULL);
+    REFUSED(tfm_tokenizer_learn(NULL, &o, &line, 1, NULL));
+    REFUSED(tfm_tokenizer_learn(&none, NULL, &line, 1, NULL));
+    REFUSED(tfm_tokenizer_learn(&none, &o, NULL, 1, NULL));
+    REFUSED(tfm_tokenizer_learn(&none, &o, &missing, 1, NULL));
+    REFUSED(tfm_tokenizer_load(NULL, path, NULL, NULL));
+    REFUSED(tfm_tokenizer_load(&none, NULL, NULL, NULL));
+    REFUSED(tfm_tokenizer_import(NULL, path, &line, 1, NULL, NULL));
+    REFUSED(tfm_tokenizer_import(&none, NULL, &line, 1, NULL, NULL));
+    REFUSED(tfm_tokenizer_import(&none, path, NULL, 1, NULL, NULL));
+    REFUSED(tfm_tokenizer_save(NULL, path, NULL));
+    REFUSED(tfm_tokenizer_save(t, NULL, NULL));
+    REFUSED(tfm_tokenizer_export(NULL, path, NULL));
+    REFUSED(tfm_tokenizer_export(t, NULL, NULL));
+    REFUSED(tfm_tokenizer_encode(NULL, line, NULL, 0, &n, NULL));
+    REFUSED(tfm_tokenizer_encode(t, line, NULL, 0, NULL, NULL));
+    REFUSED(tfm_tokenizer_encode(t, line, NULL, 4, &n, NULL));
+    REFUSED(tfm_tokenizer_encode(t, missing, NULL, 0, &n, NULL));
+    REFUSED(tfm_tokenizer_decode(NULL, (tfm_ids){NULL, 0}, NULL, 0, &n, NULL));
+    REFUSED(tfm_tokenizer_decode(t, (tfm_ids){NULL, 3}, NULL, 0, &n, NULL));
+    REFUSED(tfm_tokenizer_decode(t, (tfm_ids){NULL, 0}, NULL, 0, NULL, NULL));
+    REFUSED(tfm_tokenizer_segment(NULL, line, NULL, 0, &n, NULL));
+    REFUSED(tfm_tokenizer_segment(t, line, NULL, 0, NULL, NULL));
+    REFUSED(tfm_tokenizer_segment(t, missing, NULL, 0, &n, NULL));
+    ck_assert_uint_eq(tfm_tokenizer_vocab_size(NULL), 0);
+    tfm_tokenizer_dialect(NULL);
+    ck_assert_uint_eq(tfm_tokenizer_token(NULL, 0).size, 0);
+    ck_assert_int_eq(tfm_tokenizer_id(NULL, line), TFM_UNK);
+    ck_assert_int_eq(tfm_tokenizer_id(t, (tfm_text){NULL, 0}), TFM_UNK);
+    ck_assert_uint_eq(tfm_utf8_check((tfm_text){NULL, 0}), SIZE_MAX);
+    tfm_utf8_repair((tfm_text){NULL, 0}, NULL, 0, &n);
+    tfm_utf8_repair(line, NULL, 0, NULL);
+    tfm_tokenizer_free(t);
+}
+
+static void null_models(void)
+{
+    tfm_model_options o;
+    tfm_model_costs costs;
+    tfm_parameter p;
+    tfm_model *none;
+
+    tfm_model_get_options(model, &o, sizeof o);
+    tfm_model_get_options(model, NULL, sizeof o);
+    tfm_model_get_options(NULL, &o, sizeof o);
+    tfm_model_free(NULL);
+    REFUSED(tfm_model_options_preset(NULL, "tiny", NULL));
+    REFUSED(tfm_model_options_preset(&o, NULL, NULL));
+    REFUSED(tfm_model_options_set(NULL, "d_k", "1", NULL));
+    REFUSED(tfm_model_options_set(&o, NULL, "1", NULL));
+    REFUSED(tfm_model_options_set(&o, "d_k", NULL, NULL));
+    REFUSED(tfm_model_options_costs(NULL, sizeof costs, &o, 1, 1, NULL));
+    REFUSED(tfm_model_options_costs(&costs, sizeof costs, NULL, 1, 1, NULL));
+    REFUSED(tfm_model_create(NULL, &o, NULL, NULL));
+    REFUSED(tfm_model_create(&none, NULL, NULL, NULL));
+    REFUSED(tfm_model_create_from(NULL, &o, NULL, &p, 1, NULL));
+    REFUSED(tfm_model_create_from(&none, NULL, NULL, &p, 1, NULL));
+    REFUSED(tfm_model_create_from(&none, &o, NULL, NULL, 1, NULL));
+    REFUSED(tfm_model_load(NULL, path, NULL, NULL));
+    REFUSED(tfm_model_load(&none, NULL, NULL, NULL));
+    REFUSED(tfm_model_save(NULL, path, NULL));
+    REFUSED(tfm_model_save(model, NULL, NULL));
+    REFUSED(tfm_model_average(NULL, (const tfm_model *const *)&model, 1, NULL));
+    REFUSED(tfm_model_average(&none, NULL, 1, NULL));
+    REFUSED(tfm_model_parameter_at(NULL, 0, &p, NULL));
+    REFUSED(tfm_model_parameter_at(model, 0, NULL, NULL));
+    REFUSED(tfm_model_parameter_named(NULL, "x", &p, NULL));
+    REFUSED(tfm_model_parameter_named(model, NULL, &p, NULL));
+    REFUSED(tfm_model_parameter_named(model, "embedding.weight", NULL, NULL));
+    ck_assert_uint_eq(tfm_model_parameter_count(NULL), 0);
+    ck_assert_ptr_null(tfm_model_tokenizer(NULL));
+}
+
+static void null_trainers(void)
+{
+    const tfm_text line = LINE("a"), missing = {NULL, 5};
+    const tfm_ids ids = {(int32_t[]){4, 1}, 2};
+    tfm_trainer *t = trainer_make(), *none;
+    tfm_trainer_options o;
+    tfm_model *copy;
+
+    tfm_trainer_options_init(&o, sizeof o);
+    tfm_trainer_free(NULL);
+    REFUSED(tfm_trainer_create(NULL, model, &o, NULL));
+    REFUSED(tfm_trainer_create(&none, NULL, &o, NULL));
+    REFUSED(tfm_trainer_create(&none, model, NULL, NULL));
+    REFUSED(tfm_trainer_resume(NULL, path, &o, NULL));
+    REFUSED(tfm_trainer_resume(&none, NULL, &o, NULL));
+    REFUSED(tfm_trainer_resume(&none, path, NULL, NULL));
+    REFUSED(tfm_trainer_set_data(NULL, &line, &line, 1, NULL, 0, NULL));
+    REFUSED(tfm_trainer_set_data(t, NULL, &line, 1, NULL, 0, NULL));
+    REFUSED(tfm_trainer_set_data(t, &line, NULL, 1, NULL, 0, NULL));
+    REFUSED(tfm_trainer_set_data(t, &line, &missing, 1, NULL, 0, NULL));
+    REFUSED(tfm_trainer_set_data_ids(NULL, &ids, &ids, 1, NULL, 0, NULL));
+    REFUSED(tfm_trainer_set_data_ids(t, NULL, &ids, 1, NULL, 0, NULL));
+    REFUSED(tfm_trainer_set_data_ids(t, &ids, NULL, 1, NULL, 0, NULL));
+    REFUSED(tfm_trainer_set_valid(NULL, &line, &line, 1, NULL));
+    REFUSED(tfm_trainer_set_valid(t, NULL, &line, 1, NULL));
+    REFUSED(tfm_trainer_set_valid(t, &line, NULL, 1, NULL));
+    REFUSED(tfm_trainer_step(NULL, NULL, 0, NULL));
+    REFUSED(tfm_trainer_run(NULL, NULL));
+    REFUSED(tfm_trainer_save(NULL, path, NULL));
+    REFUSED(tfm_trainer_save(t, NULL, NULL));
+    REFUSED(tfm_trainer_model(NULL, &copy, NULL));
+    REFUSED(tfm_trainer_model(t, NULL, NULL));
+    tfm_trainer_free(t);
+}
+
+static void null_mathematics(void)
+{
+    const tfm_text *refs = lines_of_text, missing = {NULL, 4};
+    tfm_bleu_result r;
+
+    REFUSED(tfm_bleu(NULL, sizeof r, lines_of_text, 3, &refs, 1, NULL, NULL));
+    REFUSED(tfm_bleu(&r, sizeof r, NULL, 3, &refs, 1, NULL, NULL));
+    REFUSED(tfm_bleu(&r, sizeof r, lines_of_text, 3, NULL, 1, NULL, NULL));
+    REFUSED(tfm_bleu(&r, sizeof r, &missing, 1, &refs, 1, NULL, NULL));
+    refs = NULL;
+    REFUSED(tfm_bleu(&r, sizeof r, lines_of_text, 3, &refs, 1, NULL, NULL));
+    for (size_t k = 0; k < KINDS; k++) kinds[k].init(NULL, kinds[k].size);
+}
+
+/* A handle of each kind does its work, on two threads. */
+static void use_everything(void)
+{
+    const tfm_text *refs = lines_of_text;
+    tfm_trainer *t = trainer_make();
+    tfm_decoder_options o;
+    tfm_bleu_result r;
+    tfm_model *trained;
+    tfm_decoder *d;
+    tfm_text hyps[3];
+
+    tfm_decoder_options_init(&o, sizeof o);
+    o.n_threads = 2;
+    ck_assert_ok(tfm_trainer_set_data(t, lines_of_text, lines_of_text, 3, NULL, 0, &error), error);
+    ck_assert_ok(tfm_trainer_step(t, NULL, 0, &error), error);
+    ck_assert_ok(tfm_trainer_save(t, path, &error), error);
+    ck_assert_ok(tfm_model_load(&trained, path, NULL, &error), error);
+    ck_assert_ok(tfm_decoder_create(&d, trained, &o, &error), error);
+    ck_assert_ok(tfm_decoder_translate(d, lines_of_text, 3, &error), error);
+    for (size_t i = 0; i < 3; i++) hyps[i] = tfm_decoder_text(d, i, 0);
+    ck_assert_ok(tfm_bleu(&r, sizeof r, hyps, 3, &refs, 1, NULL, &error), error);
+    tfm_decoder_free(d);
+    tfm_model_free(trained);
+    tfm_trainer_free(t);
+}
+
+START_TEST(c34_null_arguments_and_work_in_silence)
+{
+    char name[TESTING_PATH];
+    struct stat status;
+
+    fflush(NULL);
+    const int file = open(path_join(name, folder, "out"), O_CREAT | O_RDWR, 0600), out = dup(1), err = dup(2);
+    dup2(file, 1);
+    dup2(file, 2);
+    null_tokenizers();
+    null_models();
+    null_trainers();
+    null_mathematics();
+    use_everything();
+    fflush(NULL);
+    dup2(out, 1);
+    dup2(err, 2);
+    ck_assert_int_eq(fstat(file, &status), 0);
+    ck_assert_int_eq(status.st_size, 0);
+    close(file);
+}
+END_TEST
+
+START_TEST(c35_signal_handlers_stay)
+{
+    struct sigaction before[65], after;
+    sigset_t mask, mask_after;
+
+    signal(SIGINT, SIG_IGN);
+    for (int s = 1; s <= 64; s++) sigaction(s, NULL, &before[s]);
+    sigprocmask(SIG_SETMASK, NULL, &mask);
+    use_everything();
+    for (int s = 1; s <= 64; s++)
+        if (!sigaction(s, NULL, &after)) ck_assert(after.sa_handler == before[s].sa_handler);
+    sigprocmask(SIG_SETMASK, NULL, &mask_after);
+    for (int s = 1; s <= 64; s++) ck_assert_int_eq(sigismember(&mask, s), sigismember(&mask_after, s));
+}
+END_TEST
+
+START_TEST(errors_are_one_terminated_line)
+{
+    tfm_error e;
+    tfm_model *none;
+    char name[3000];
+
+    memset(&e, 0x7f, sizeof e);
+    memset(name, 'x', sizeof name - 1);
+    name[7] = '\n';
+    name[sizeof name - 1] = '\0';
+    ck_assert_int_eq(tfm_model_load(&none, name, NULL, &e), TFM_E_IO);
+    ck_assert_int_eq(e.status, TFM_E_IO);
+    ck_assert_ptr_nonnull(memchr(e.message, '\0', sizeof e.message));
+    ck_assert_ptr_null(strchr(e.message, '\n'));
+    ck_assert_uint_eq(sizeof e, 256);
+    ck_assert_ok(tfm_model_save(model, path, &e), e);
+    ck_assert_int_eq(e.status, TFM_E_IO); /* written on failure only */
+}
+END_TEST
+
+static Suite *api_structs_suite(void)
+{
+    Suite *suite = suite_create("api_structs");
+    TCase *tc = tcase_create("api_structs");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, init_writes_what_the_caller_knows);
+    tcase_add_test(tc, a_struct_without_init_is_refused);
+    tcase_add_test(tc, a_newer_struct_works_while_its_tail_is_zero);
+    tcase_add_test(tc, setters_keep_a_newer_struct_whole);
+    tcase_add_test(tc, results_are_cut_to_what_the_caller_knows);
+    tcase_add_test(tc, c34_null_arguments_and_work_in_silence);
+    tcase_add_test(tc, c35_signal_handlers_stay);
+    tcase_add_test(tc, errors_are_one_terminated_line);
+    suite_add_tcase(suite, tc);
+    return suite;
+}
+
+TESTING_MAIN(api_structs_suite)
