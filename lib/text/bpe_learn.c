@@ -2,7 +2,9 @@
  * Learns merges with counts of pairs that are kept up to date, a list of places for each pair, and a heap.
  *
  * The choices are those of subword-nmt. That it counts only the more frequent pairs most of the time changes nothing: a
- * pair comes into being together with one of its symbols, so it never gains places afterwards.
+ * pair comes into being together with one of its symbols, so it never gains places afterwards. One difference is meant:
+ * within words that have other white space than U+0020, such as U+00A0, subword-nmt also merges across part of a
+ * symbol.
  */
 #include "text/bpe_learn.h"
 
