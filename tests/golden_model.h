@@ -41,7 +41,8 @@ static inline void golden_tensor(float *to, int t, const tfm_parameter_plan *p)
 /* The specification's order of tensors is ours: E, then by layer Wq Wk Wv Wo g b ..., W1 b1 W2 b2 g b. */
 static inline void golden_weights(float *data, const tfm_weights *w)
 {
-    for (size_t t = 0; t < w->n_parameters; t++) golden_tensor(data + w->parameters[t].offset, (int)t, &w->parameters[t]);
+    for (size_t t = 0; t < w->n_parameters; t++)
+        golden_tensor(data + w->parameters[t].offset, (int)t, &w->parameters[t]);
 }
 
 /* Sources A = 3 4 5 6 1, B = 7 8 1; targets 4 6 9 1 and 10 3 1. */

@@ -56,15 +56,18 @@ static inline void model_begin(model_trial *t, const tfm_model_options *options,
     trial_weights(t, options->seed);
     tfm_weights_bind(&t->weights, t->data, t->gradients);
     t->position = trial_floats_of(t, TRIAL_POSITIONS * t->weights.options.d_model);
-    tfm_position_fill(t->position, TRIAL_POSITIONS, t->weights.options.d_model, options->positions, options->position_offset);
-    t->transformer = (tfm_transformer){.weights = &t->weights, .position = t->position, .position_rows = TRIAL_POSITIONS};
+    tfm_position_fill(t->position, TRIAL_POSITIONS, t->weights.options.d_model, options->positions,
+                      options->position_offset);
+    t->transformer =
+        (tfm_transformer){.weights = &t->weights, .position = t->position, .position_rows = TRIAL_POSITIONS};
 }
 
 static inline void trial_forget_results(model_trial *t)
 {
     if (!t->memory) return;
     tfm_free(&t->allocator, t->memory, t->batch.source_offset[t->batch.n] * t->weights.options.d_model, sizeof(float));
-    tfm_free(&t->allocator, t->logits, t->batch.target_offset[t->batch.n] * t->weights.options.vocab_size, sizeof(float));
+    tfm_free(&t->allocator, t->logits, t->batch.target_offset[t->batch.n] * t->weights.options.vocab_size,
+             sizeof(float));
     tfm_free(&t->allocator, t->logprobs, t->batch.target_offset[t->batch.n], sizeof(float));
     t->memory = t->logits = t->logprobs = NULL;
 }
@@ -152,7 +155,8 @@ static inline oracle_model model_oracle(const model_trial *t)
 }
 
 /* The batch of PAPER 6.3. */
-static const oracle_batch golden_batch = {2, golden_source_offsets, golden_target_offsets, golden_source, golden_inputs, golden_labels};
+static const oracle_batch golden_batch = {
+    2, golden_source_offsets, golden_target_offsets, golden_source, golden_inputs, golden_labels};
 
 static inline unsigned trial_flags(int i)
 {

@@ -1,4 +1,5 @@
-/* One operation of the tape on trial: its outputs against an oracle, its gradients against differences of the oracle. */
+/* One operation of the tape on trial: its outputs against an oracle, its gradients against differences of the oracle.
+ */
 #ifndef OP_TRIAL_H
 #define OP_TRIAL_H
 
@@ -22,7 +23,7 @@ typedef struct trial {
     void (*oracle)(struct trial *t); /* in[].wide -> out[].wide, and loss for a loss        */
     side in[TRIAL_SIDES], out[TRIAL_SIDES];
     size_t n_in, n_out;
-    double loss; /* added to the objective, the sum of outputs times their seeds */
+    double loss;    /* added to the objective, the sum of outputs times their seeds */
     double bound;   /* of the outputs, relative to their size */
     size_t samples; /* elements of each gradient that are looked at */
     oracle_mask mask;
@@ -43,7 +44,8 @@ static inline float *trial_take(size_t n)
 static inline trial trial_begin(void (*op)(trial *), void (*oracle)(trial *), const void *params, uint64_t seed)
 {
     oracle_used = trial_used = 0;
-    return (trial){.op = op, .oracle = oracle, .params = params, .state = seed, .bound = 1e-5, .samples = TRIAL_SAMPLES};
+    return (trial){
+        .op = op, .oracle = oracle, .params = params, .state = seed, .bound = 1e-5, .samples = TRIAL_SAMPLES};
 }
 
 static inline side *trial_side(trial *t, side *s, const char *name, size_t rows, size_t n)
@@ -87,7 +89,8 @@ static inline void trial_put_seed(trial *t, side *s)
     if (!tfm_run_measuring(&t->run)) memcpy(grad, s->seed, s->n * sizeof *grad);
 }
 
-/* The operation and its backward, measured or placed. An operation may set the value of an output to NULL: of no interest. */
+/* The operation and its backward, measured or placed. An operation may set the value of an output to NULL: of no
+ * interest. */
 static inline void trial_pass(trial *t)
 {
     for (size_t i = 0; i < t->n_in; i++) {
@@ -183,7 +186,8 @@ static inline void trial_check(trial *t, const tfm_kernels *kernels)
 
     trial_run(t, kernels, 1);
     trial_objective(t);
-    for (size_t i = 0; i < t->n_out; i++) near_all(t->out[i].data, t->out[i].wide, t->out[i].n, 1e-3, t->bound, t->out[i].name);
+    for (size_t i = 0; i < t->n_out; i++)
+        near_all(t->out[i].data, t->out[i].wide, t->out[i].n, 1e-3, t->bound, t->out[i].name);
     for (size_t i = 0; i < t->n_in; i++) trial_differences(t, &t->in[i]);
     for (size_t i = 0; i < t->n_in + t->n_out; i++) {
         const side *s = i < t->n_in ? &t->in[i] : &t->out[i - t->n_in];

@@ -1,4 +1,5 @@
-/* Oracles in double precision, written from the equations and sharing no code with the library; and what tests of numbers share. */
+/* Oracles in double precision, written from the equations and sharing no code with the library; and what tests of
+ * numbers share. */
 #ifndef ORACLE_H
 #define ORACLE_H
 
@@ -52,7 +53,8 @@ static inline void draw_all(float *x, size_t n, uint64_t *state)
     for (size_t i = 0; i < n; i++) x[i] = draw(state);
 }
 
-/* Where a mask of dropout comes from (kernels.h): counter = {block, site ^ high block << 16, batch}, half-words low first. */
+/* Where a mask of dropout comes from (kernels.h): counter = {block, site ^ high block << 16, batch}, half-words low
+ * first. */
 typedef struct oracle_mask {
     uint64_t seed, batch;
     uint32_t site;
@@ -104,8 +106,8 @@ static inline void oracle_linear(double *y, const double *x, const double *w, co
 }
 
 /* LN(x) = gamma (x - mean) / sqrt(var + eps) + beta, PAPER 1.4. */
-static inline void oracle_norm(double *y, const double *x, const double *gamma, const double *beta, size_t rows, size_t d,
-                               double eps)
+static inline void oracle_norm(double *y, const double *x, const double *gamma, const double *beta, size_t rows,
+                               size_t d, double eps)
 {
     for (size_t r = 0; r < rows; r++, x += d, y += d) {
         double mean = 0.0, variance = 0.0;
@@ -182,12 +184,13 @@ static inline double oracle_loss(const double *z, size_t vocab, size_t label, do
 /* ------------------------------------------------------------------------------------------------- compare ---- */
 
 /* ck_assert writes each success down, which is slow for many numbers; these note failures only. */
-#define must_msg(condition, ...)                       \
-    do {                                               \
-        if (!(condition)) ck_abort_msg(__VA_ARGS__);   \
+#define must_msg(condition, ...)                     \
+    do {                                             \
+        if (!(condition)) ck_abort_msg(__VA_ARGS__); \
     } while (0)
 #define must(condition) must_msg(condition, "not so: %s", #condition)
-#define must_le(small, large) must_msg((small) <= (large), "%s is %.9g, more than %.9g", #small, (double)(small), (double)(large))
+#define must_le(small, large) \
+    must_msg((small) <= (large), "%s is %.9g, more than %.9g", #small, (double)(small), (double)(large))
 
 /* |got - want| <= bound * max(|want|, scale). */
 static inline void near_one(double got, double want, double scale, double bound, const char *what, size_t i)
@@ -196,7 +199,8 @@ static inline void near_one(double got, double want, double scale, double bound,
 }
 
 /* The root mean square of a vector, at least floor, serves as the scale of its elements. */
-static inline void near_all(const float *got, const double *want, size_t n, double floor, double bound, const char *what)
+static inline void near_all(const float *got, const double *want, size_t n, double floor, double bound,
+                            const char *what)
 {
     double squares = 0.0;
 
@@ -208,7 +212,8 @@ static inline void near_all(const float *got, const double *want, size_t n, doub
 static inline void same_bits(const float *got, const float *want, size_t n, const char *what)
 {
     for (size_t i = 0; i < n; i++)
-        must_msg(!memcmp(got + i, want + i, sizeof *got), "%s[%zu]: %.9g, want %.9g", what, i, (double)got[i], (double)want[i]);
+        must_msg(!memcmp(got + i, want + i, sizeof *got), "%s[%zu]: %.9g, want %.9g", what, i, (double)got[i],
+                 (double)want[i]);
 }
 
 #endif

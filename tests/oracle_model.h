@@ -1,6 +1,6 @@
 /*
- * The whole Transformer in double precision, one sentence at a time, written from PAPER 1 and sharing no code with the library.
- * Parameters are found by their names in a plan; only the plan (names, places) comes from the library.
+ * The whole Transformer in double precision, one sentence at a time, written from PAPER 1 and sharing no code with the
+ * library. Parameters are found by their names in a plan; only the plan (names, places) comes from the library.
  */
 #ifndef ORACLE_MODEL_H
 #define ORACLE_MODEL_H
@@ -10,9 +10,9 @@
 
 typedef struct oracle_model {
     const tfm_weights *w;
-    double *data;         /* as the plan lays it out         */
+    double *data;          /* as the plan lays it out         */
     const float *position; /* NULL: computed or learned      */
-    tfm_rates rates;      /* dropout                         */
+    tfm_rates rates;       /* dropout                         */
     bool training;
     uint64_t seed, batch; /* of the masks                    */
 } oracle_model;
@@ -40,13 +40,14 @@ static inline oracle_mask oracle_site(const oracle_model *m, float rate, uint32_
 
 /* What a sentence of a batch must know of the others: the masks count rows of the whole batch. */
 typedef struct oracle_place {
-    size_t first, rows;       /* row of its first query; queries of the batch */
-    size_t all_keys;          /* keys of the batch                            */
+    size_t first, rows; /* row of its first query; queries of the batch */
+    size_t all_keys;    /* keys of the batch                            */
 } oracle_place;
 
 /* y [m][d] = MultiHead(x, memory, memory), 3.2.2; weights [h][m][n] or NULL. */
-static inline void oracle_multi_head(const oracle_model *o, double *y, const double *x, size_t m, const double *memory, size_t n,
-                                     const char *owner, bool causal, uint32_t site, oracle_place place, double *weights)
+static inline void oracle_multi_head(const oracle_model *o, double *y, const double *x, size_t m, const double *memory,
+                                     size_t n, const char *owner, bool causal, uint32_t site, oracle_place place,
+                                     double *weights)
 {
     const tfm_model_options *c = &o->w->options;
     const size_t d = c->d_model, h = c->n_heads, hk = h * c->d_k, hv = h * c->d_v;
@@ -57,17 +58,28 @@ static inline void oracle_multi_head(const oracle_model *o, double *y, const dou
     oracle_linear(k, memory, oracle_find(o, "%skey.weight", owner), oracle_find(o, "%skey.bias", owner), n, d, hk);
     oracle_linear(v, memory, oracle_find(o, "%svalue.weight", owner), oracle_find(o, "%svalue.bias", owner), n, d, hv);
     for (size_t i = 0; i < h; i++)
-        oracle_attention(&(oracle_head){
-            .q = q + i * c->d_k, .k = k + i * c->d_k, .v = v + i * c->d_v, .q_stride = hk, .k_stride = hk, .v_stride = hv,
-            .out_stride = hv, .m = m, .n = n, .d_k = c->d_k, .d_v = c->d_v, .causal = causal, .drop = &mask,
-            .first = (place.first + i * place.rows) * ((place.all_keys + 7) / 8 * 8), .out = heads + i * c->d_v,
-            .weights = weights ? weights + i * m * n : NULL});
+        oracle_attention(&(oracle_head){.q = q + i * c->d_k,
+                                        .k = k + i * c->d_k,
+                                        .v = v + i * c->d_v,
+                                        .q_stride = hk,
+                                        .k_stride = hk,
+                                        .v_stride = hv,
+                                        .out_stride = hv,
+                                        .m = m,
+                                        .n = n,
+                                        .d_k = c->d_k,
+                                        .d_v = c->d_v,
+                                        .causal = causal,
+                                        .drop = &mask,
+                                        .first = (place.first + i * place.rows) * ((place.all_keys + 7) / 8 * 8),
+                                        .out = heads + i * c->d_v,
+                                        .weights = weights ? weights + i * m * n : NULL});
     oracle_linear(y, heads, oracle_find(o, "%soutput.weight", owner), oracle_find(o, "%soutput.bias", owner), m, hv, d);
 }
 
 /* y = max(0, x W1 + b1) W2 + b2. */
-static inline void oracle_feedforward(const oracle_model *o, double *y, const double *x, size_t m, const char *owner, uint32_t site,
-                                      size_t first)
+static inline void oracle_feedforward(const oracle_model *o, double *y, const double *x, size_t m, const char *owner,
+                                      uint32_t site, size_t first)
 {
     const size_t d = o->w->options.d_model, ff = o->w->options.d_ff;
     const oracle_mask mask = oracle_site(o, o->rates.relu, site);
@@ -81,8 +93,8 @@ static inline void oracle_feedforward(const oracle_model *o, double *y, const do
 
 static inline void oracle_layer_norm(const oracle_model *o, double *y, const double *x, size_t m, const char *owner)
 {
-    oracle_norm(y, x, oracle_find(o, "%snorm.weight", owner), oracle_find(o, "%snorm.bias", owner), m, o->w->options.d_model,
-                (double)o->w->options.layer_norm_eps);
+    oracle_norm(y, x, oracle_find(o, "%snorm.weight", owner), oracle_find(o, "%snorm.bias", owner), m,
+                o->w->options.d_model, (double)o->w->options.layer_norm_eps);
 }
 
 /* What a sub-layer reads: x itself, or LN(x) in pre-norm. */
@@ -96,7 +108,8 @@ static inline const double *oracle_before(const oracle_model *o, const double *x
 }
 
 /* x becomes x + dropout(s), and its norm in post-norm. */
-static inline void oracle_after(const oracle_model *o, double *x, double *s, size_t m, const char *owner, uint32_t site, size_t first)
+static inline void oracle_after(const oracle_model *o, double *x, double *s, size_t m, const char *owner, uint32_t site,
+                                size_t first)
 {
     const size_t d = o->w->options.d_model;
     const oracle_mask mask = oracle_site(o, o->rates.residual, site);
@@ -107,13 +120,16 @@ static inline void oracle_after(const oracle_model *o, double *x, double *s, siz
 }
 
 /* x [n][d] = dropout(sqrt(d) E[id] + PE(offset + i)). */
-static inline void oracle_embed(const oracle_model *o, double *x, const int32_t *ids, size_t n, bool decoder, size_t first)
+static inline void oracle_embed(const oracle_model *o, double *x, const int32_t *ids, size_t n, bool decoder,
+                                size_t first)
 {
     const tfm_model_options *c = &o->w->options;
     const size_t d = c->d_model, half = d / 2;
     const char *side = decoder ? "decoder" : "encoder";
-    const oracle_mask mask = oracle_site(o, o->rates.embedding, decoder ? TFM_SITE_TARGET_EMBEDDING : TFM_SITE_SOURCE_EMBEDDING);
-    const double *table = oracle_find(o, c->sharing == TFM_SHARE_ALL ? "embedding.weight%.0s" : "%s.embedding.weight", side);
+    const oracle_mask mask =
+        oracle_site(o, o->rates.embedding, decoder ? TFM_SITE_TARGET_EMBEDDING : TFM_SITE_SOURCE_EMBEDDING);
+    const double *table =
+        oracle_find(o, c->sharing == TFM_SHARE_ALL ? "embedding.weight%.0s" : "%s.embedding.weight", side);
     const double *learned = oracle_find(o, "%s.position.weight", side);
 
     for (size_t r = 0; r < n; r++)
@@ -149,15 +165,16 @@ static inline void oracle_encoder(const oracle_model *o, double *x, const int32_
         const double *in = oracle_before(o, x, n, attention);
         oracle_multi_head(o, s, in, n, in, n, attention, false, site + TFM_SITE_ATTENTION_WEIGHTS, place, NULL);
         oracle_after(o, x, s, n, attention, site + TFM_SITE_ATTENTION, place.first);
-        oracle_feedforward(o, s, oracle_before(o, x, n, feedforward), n, feedforward, site + TFM_SITE_RELU, place.first);
+        oracle_feedforward(o, s, oracle_before(o, x, n, feedforward), n, feedforward, site + TFM_SITE_RELU,
+                           place.first);
         oracle_after(o, x, s, n, feedforward, site + TFM_SITE_FEEDFORWARD, place.first);
     }
     if (o->w->options.norm_order == TFM_PRE_NORM) oracle_layer_norm(o, x, x, n, "encoder.");
 }
 
 /* hidden [m][d] of one target's inputs over memory [n][d]. */
-static inline void oracle_decoder(const oracle_model *o, double *x, const int32_t *ids, size_t m, const double *memory, size_t n,
-                                  oracle_place self, oracle_place cross)
+static inline void oracle_decoder(const oracle_model *o, double *x, const int32_t *ids, size_t m, const double *memory,
+                                  size_t n, oracle_place self, oracle_place cross)
 {
     double *s = oracle_new(m * o->w->options.d_model);
     char owner[3][64];
@@ -171,8 +188,8 @@ static inline void oracle_decoder(const oracle_model *o, double *x, const int32_
         const double *in = oracle_before(o, x, m, owner[0]);
         oracle_multi_head(o, s, in, m, in, m, owner[0], true, site + TFM_SITE_ATTENTION_WEIGHTS, self, NULL);
         oracle_after(o, x, s, m, owner[0], site + TFM_SITE_ATTENTION, self.first);
-        oracle_multi_head(o, s, oracle_before(o, x, m, owner[1]), m, memory, n, owner[1], false, site + TFM_SITE_CROSS_WEIGHTS,
-                          cross, NULL);
+        oracle_multi_head(o, s, oracle_before(o, x, m, owner[1]), m, memory, n, owner[1], false,
+                          site + TFM_SITE_CROSS_WEIGHTS, cross, NULL);
         oracle_after(o, x, s, m, owner[1], site + TFM_SITE_CROSS, self.first);
         oracle_feedforward(o, s, oracle_before(o, x, m, owner[2]), m, owner[2], site + TFM_SITE_RELU, self.first);
         oracle_after(o, x, s, m, owner[2], site + TFM_SITE_FEEDFORWARD, self.first);
@@ -185,7 +202,8 @@ static inline void oracle_logits(const oracle_model *o, double *z, const double 
     static const char *const output[] = {"embedding.weight", "decoder.embedding.weight", "output.weight"};
     const tfm_model_options *c = &o->w->options;
 
-    oracle_linear(z, hidden, oracle_find(o, "%s", output[c->sharing]), oracle_find(o, "output.bias"), m, c->d_model, c->vocab_size);
+    oracle_linear(z, hidden, oracle_find(o, "%s", output[c->sharing]), oracle_find(o, "output.bias"), m, c->d_model,
+                  c->vocab_size);
 }
 
 /* A batch of sentences, packed. */
@@ -196,8 +214,8 @@ typedef struct oracle_batch {
 } oracle_batch;
 
 /* Sum of the smoothed losses of a batch; memory [sources][d] and logits [targets][V] are written when not NULL. */
-static inline double oracle_batch_loss(const oracle_model *o, const oracle_batch *b, double eps, bool uniform, double *memory_out,
-                                       double *logits_out)
+static inline double oracle_batch_loss(const oracle_model *o, const oracle_batch *b, double eps, bool uniform,
+                                       double *memory_out, double *logits_out)
 {
     const size_t used = oracle_used, d = o->w->options.d_model, V = o->w->options.vocab_size;
     const size_t sources = b->source_offset[b->n], targets = b->target_offset[b->n];
@@ -208,7 +226,8 @@ static inline double oracle_batch_loss(const oracle_model *o, const oracle_batch
         const size_t m = b->target_offset[s + 1] - j;
         double *memory = oracle_new(n * d), *hidden = oracle_new(m * d), *z = oracle_new(m * V);
         oracle_encoder(o, memory, b->sources + i, n, (oracle_place){i, sources, sources});
-        oracle_decoder(o, hidden, b->inputs + j, m, memory, n, (oracle_place){j, targets, targets}, (oracle_place){j, targets, sources});
+        oracle_decoder(o, hidden, b->inputs + j, m, memory, n, (oracle_place){j, targets, targets},
+                       (oracle_place){j, targets, sources});
         oracle_logits(o, z, hidden, m);
         for (size_t r = 0; r < m; r++) loss += oracle_loss(z + r * V, V, (size_t)b->labels[j + r], eps, uniform, &nll);
         if (memory_out) memcpy(memory_out + i * d, memory, n * d * sizeof *memory);

@@ -1,10 +1,12 @@
-/* One head of attention, forward and backward, against the equations in double; and what a row of it does not depend on. */
+/* One head of attention, forward and backward, against the equations in double; and what a row of it does not depend
+ * on. */
 #include "kernels/kernels.h"
 #include "oracle.h"
 
 enum { ROWS = 210, WIDTH = 80, SCRATCH = 1 << 19 };
 
-static float q[ROWS * WIDTH], k[ROWS * WIDTH], v[ROWS * WIDTH], out[ROWS * WIDTH], mask[ROWS * ROWS], weights[ROWS * ROWS];
+static float q[ROWS * WIDTH], k[ROWS * WIDTH], v[ROWS * WIDTH], out[ROWS * WIDTH], mask[ROWS * ROWS],
+    weights[ROWS * ROWS];
 static float scratch[SCRATCH], lse[ROWS], d_out[ROWS * WIDTH], dq[ROWS * WIDTH], dk[ROWS * WIDTH], dv[ROWS * WIDTH];
 static float other[ROWS * WIDTH], other_weights[ROWS * ROWS];
 
@@ -26,8 +28,19 @@ static tfm_head new_head(size_t m, size_t n, size_t d_k, size_t d_v, float scale
     fill(q, m, d_k, scale, &state);
     fill(k, n, d_k, scale, &state);
     fill(v, n, d_v, 1.0f, &state);
-    return (tfm_head){.q = q, .k = k, .v = v, .q_stride = WIDTH, .k_stride = WIDTH, .v_stride = WIDTH, .m = m, .n = n,
-                      .d_k = d_k, .d_v = d_v, .scale = 1.0f / sqrtf((float)d_k), .out = out, .out_stride = WIDTH,
+    return (tfm_head){.q = q,
+                      .k = k,
+                      .v = v,
+                      .q_stride = WIDTH,
+                      .k_stride = WIDTH,
+                      .v_stride = WIDTH,
+                      .m = m,
+                      .n = n,
+                      .d_k = d_k,
+                      .d_v = d_v,
+                      .scale = 1.0f / sqrtf((float)d_k),
+                      .out = out,
+                      .out_stride = WIDTH,
                       .weights = weights};
 }
 
@@ -49,8 +62,11 @@ static tfm_dropout dropout_of(const oracle_mask *m)
 {
     const uint32_t threshold = (uint32_t)(m->rate * 65536.0 + 0.5);
 
-    return (tfm_dropout){{(uint32_t)m->seed, (uint32_t)(m->seed >> 32)}, {(uint32_t)m->batch, (uint32_t)(m->batch >> 32)},
-                         m->site, threshold, 65536.0f / (65536.0f - (float)threshold)};
+    return (tfm_dropout){{(uint32_t)m->seed, (uint32_t)(m->seed >> 32)},
+                         {(uint32_t)m->batch, (uint32_t)(m->batch >> 32)},
+                         m->site,
+                         threshold,
+                         65536.0f / (65536.0f - (float)threshold)};
 }
 
 static const oracle_mask drop = {UINT64_C(0x1020304050607080), 3, 6, 0.25};
@@ -58,9 +74,21 @@ static const oracle_mask drop = {UINT64_C(0x1020304050607080), 3, 6, 0.25};
 /* The same head for the oracle; key_rows are resolved into a copy. */
 static oracle_head mirror(const tfm_head *h)
 {
-    oracle_head o = {.q_stride = WIDTH, .k_stride = WIDTH, .v_stride = WIDTH, .out_stride = WIDTH, .m = h->m, .n = h->n,
-                     .d_k = h->d_k, .d_v = h->d_v, .shift = h->shift, .hidden = h->hidden, .window = h->window,
-                     .causal = h->causal, .mask = h->mask, .scale = (double)h->scale, .first = h->first,
+    oracle_head o = {.q_stride = WIDTH,
+                     .k_stride = WIDTH,
+                     .v_stride = WIDTH,
+                     .out_stride = WIDTH,
+                     .m = h->m,
+                     .n = h->n,
+                     .d_k = h->d_k,
+                     .d_v = h->d_v,
+                     .shift = h->shift,
+                     .hidden = h->hidden,
+                     .window = h->window,
+                     .causal = h->causal,
+                     .mask = h->mask,
+                     .scale = (double)h->scale,
+                     .first = h->first,
                      .drop = h->dropout.threshold ? &drop : NULL};
     double *wk = oracle_new(h->n * WIDTH), *wv = oracle_new(h->n * WIDTH);
 
@@ -140,8 +168,9 @@ enum { N_FORMS = sizeof forms / sizeof *forms };
 static const struct {
     size_t m, n, d_k, d_v;
 } sizes[] = {
-    {1, 1, 1, 1}, {1, 7, 3, 5}, {7, 1, 8, 8}, {8, 9, 9, 7}, {15, 17, 15, 17}, {17, 15, 16, 16}, {33, 33, 17, 9},
-    {31, 65, 4, 33}, {32, 64, 16, 16}, {65, 33, 7, 8}, {33, 129, 3, 5}, {70, 200, 64, 64}, {1, 200, 5, 3}, {100, 3, 5, 1},
+    {1, 1, 1, 1},     {1, 7, 3, 5},      {7, 1, 8, 8},    {8, 9, 9, 7},     {15, 17, 15, 17},
+    {17, 15, 16, 16}, {33, 33, 17, 9},   {31, 65, 4, 33}, {32, 64, 16, 16}, {65, 33, 7, 8},
+    {33, 129, 3, 5},  {70, 200, 64, 64}, {1, 200, 5, 3},  {100, 3, 5, 1},
 };
 enum { N_SIZES = sizeof sizes / sizeof *sizes };
 

@@ -19,8 +19,14 @@ static void attend_op(trial *t)
 {
     const attend_case *c = t->params;
     const size_t hk = c->heads * c->d_k;
-    tfm_attend a = {.q = t->in[0].value, .kv = t->in[c->self ? 0 : 1].value, .n_heads = c->heads, .d_k = c->d_k, .d_v = c->d_v,
-                    .causal = c->causal, .rate = (float)c->rate, .site = t->mask.site};
+    tfm_attend a = {.q = t->in[0].value,
+                    .kv = t->in[c->self ? 0 : 1].value,
+                    .n_heads = c->heads,
+                    .d_k = c->d_k,
+                    .d_v = c->d_v,
+                    .causal = c->causal,
+                    .rate = (float)c->rate,
+                    .site = t->mask.site};
 
     a.queries = (tfm_segments){c->n, q_offset};
     a.keys = (tfm_segments){c->n, c->self ? q_offset : k_offset};
@@ -43,9 +49,17 @@ static void attend_oracle(trial *t)
                 .q = q + q_offset[s] * q_cols + h * c->d_k,
                 .k = kv + keys[s] * kv_cols + (c->self ? hk : 0) + h * c->d_k,
                 .v = kv + keys[s] * kv_cols + (c->self ? 2 * hk : hk) + h * c->d_v,
-                .q_stride = q_cols, .k_stride = kv_cols, .v_stride = kv_cols, .out_stride = hv,
-                .m = q_offset[s + 1] - q_offset[s], .n = keys[s + 1] - keys[s], .d_k = c->d_k, .d_v = c->d_v,
-                .causal = c->causal, .drop = &t->mask, .first = (q_offset[s] + h * rows) * ((keys[c->n] + 7) / 8 * 8),
+                .q_stride = q_cols,
+                .k_stride = kv_cols,
+                .v_stride = kv_cols,
+                .out_stride = hv,
+                .m = q_offset[s + 1] - q_offset[s],
+                .n = keys[s + 1] - keys[s],
+                .d_k = c->d_k,
+                .d_v = c->d_v,
+                .causal = c->causal,
+                .drop = &t->mask,
+                .first = (q_offset[s] + h * rows) * ((keys[c->n] + 7) / 8 * 8),
                 .out = t->out[0].wide + q_offset[s] * hv + h * c->d_v,
             });
 }
@@ -72,7 +86,8 @@ START_TEST(self_attention_agrees)
 
     for (size_t i = 0; i < 8; i++)
         for (int causal = 0; causal < 2; causal++)
-            check_attend(_i, (attend_case){1 + i % 4, 1 + i, 9 - i, true, causal, i % 2 ? 0.2 : 0.0, 3, {lengths[i], 1, 5}, {0}});
+            check_attend(_i, (attend_case){
+                                 1 + i % 4, 1 + i, 9 - i, true, causal, i % 2 ? 0.2 : 0.0, 3, {lengths[i], 1, 5}, {0}});
     check_attend(_i, (attend_case){2, 16, 16, true, true, 0.1, 1, {100}, {0}});
 }
 END_TEST
@@ -110,7 +125,8 @@ static void layer(tfm_run *run, tfm_value *y, tfm_value *x, tfm_value *memory, c
 {
     const layer_case *c = *(layer_case *const *)context;
     const tfm_mark mark = tfm_run_mark(run);
-    tfm_value *inner = tfm_value_new(run, ROWS, FF), *outer = tfm_value_new(run, ROWS, D), *sum = tfm_value_new(run, ROWS, D);
+    tfm_value *inner = tfm_value_new(run, ROWS, FF), *outer = tfm_value_new(run, ROWS, D),
+              *sum = tfm_value_new(run, ROWS, D);
     tfm_value *other = tfm_value_new(run, ROWS, D), *both = tfm_value_new(run, ROWS, D);
 
     tfm_op_linear(run, inner, x, &c->inner, true, 0.2f, 1);
@@ -132,8 +148,12 @@ static void layers_op(trial *t)
     c->inner = (tfm_linear){w, NULL, g, NULL, FF, D};
     c->outer = (tfm_linear){w + D * FF, NULL, g + D * FF, NULL, D, FF};
     c->from_memory = (tfm_linear){w + 2 * D * FF, NULL, g + 2 * D * FF, NULL, D, D};
-    c->norm = (tfm_norm){w + 2 * D * FF + D * D, w + 2 * D * FF + D * D + D, g + 2 * D * FF + D * D, g + 2 * D * FF + D * D + D,
-                         D, 1e-5f};
+    c->norm = (tfm_norm){w + 2 * D * FF + D * D,
+                         w + 2 * D * FF + D * D + D,
+                         g + 2 * D * FF + D * D,
+                         g + 2 * D * FF + D * D + D,
+                         D,
+                         1e-5f};
     for (size_t i = 0; i < LAYERS; i++) {
         tfm_value *y = i + 1 < LAYERS ? tfm_value_new(&t->run, ROWS, D) : t->out[0].value;
         tfm_run_layer(&t->run, layer, y, x, t->in[1].value, &c, sizeof c, c->recompute);
@@ -145,7 +165,8 @@ static void layers_op(trial *t)
 static void layers_oracle(trial *t)
 {
     const double *w = t->in[2].wide, *gamma = w + 2 * D * FF + D * D;
-    double *x = oracle_new(ROWS * D), *inner = oracle_new(ROWS * FF), *outer = oracle_new(ROWS * D), *other = oracle_new(ROWS * D);
+    double *x = oracle_new(ROWS * D), *inner = oracle_new(ROWS * FF), *outer = oracle_new(ROWS * D),
+           *other = oracle_new(ROWS * D);
 
     memcpy(x, t->in[0].wide, ROWS * D * sizeof *x);
     for (size_t l = 0; l < LAYERS; l++) {

@@ -1,4 +1,5 @@
-/* Matrix products against a plain double one, for all strides and epilogues; and which things the bits do not depend on. */
+/* Matrix products against a plain double one, for all strides and epilogues; and which things the bits do not depend
+ * on. */
 #include "kernels/gemm.h"
 #include "oracle.h"
 
@@ -37,7 +38,8 @@ static void free_pool(pool *p)
 }
 
 /* A matrix of rows x cols, stored by rows or by columns, with NaN in the gaps. */
-static const float *matrix(float *data, size_t rows, size_t cols, bool by_rows, size_t *row, size_t *col, uint64_t *state)
+static const float *matrix(float *data, size_t rows, size_t cols, bool by_rows, size_t *row, size_t *col,
+                           uint64_t *state)
 {
     const size_t count = by_rows ? rows : cols, width = by_rows ? cols : rows, stride = width + PAD;
 
@@ -92,7 +94,8 @@ static void check_product(const tfm_kernels *kernels, const pool *p, shape s, bo
 {
     const oracle_mask mask = {UINT64_C(0x1122334455667788), 9, 21, e.rate};
     const uint32_t threshold = (uint32_t)(e.rate * 65536.0 + 0.5);
-    const tfm_dropout dropout = {{0x55667788, 0x11223344}, {9, 0}, 21, threshold, 65536.0f / (65536.0f - (float)threshold)};
+    const tfm_dropout dropout = {
+        {0x55667788, 0x11223344}, {9, 0}, 21, threshold, 65536.0f / (65536.0f - (float)threshold)};
     const tfm_gemm g = new_gemm(s, a_rows, b_rows, e, &dropout, s.m * 100 + s.n * 10 + s.k);
 
     memcpy(c_other, c_data, s.m * g.c_row * sizeof *c_data);
@@ -102,7 +105,8 @@ static void check_product(const tfm_kernels *kernels, const pool *p, shape s, bo
             double size;
             const double want = wanted(&g, c_other, i, j, &mask, &size), got = (double)g.c[i * g.c_row + j];
             const double bound = ((double)s.k + 4.0) * 0x1p-24 * size * (e.rate > 0.0 ? 2.0 : 1.0);
-            must_msg(fabs(got - want) <= bound, "%zux%zux%zu (%zu, %zu): %.9g, want %.9g", s.m, s.n, s.k, i, j, got, want);
+            must_msg(fabs(got - want) <= bound, "%zux%zux%zu (%zu, %zu): %.9g, want %.9g", s.m, s.n, s.k, i, j, got,
+                     want);
         }
         same_bits(g.c + i * g.c_row + s.n, c_other + i * g.c_row + s.n, PAD, "between rows");
     }
@@ -135,7 +139,7 @@ END_TEST
 /* Across the blocks of k (256), of rows (96) and of columns (1,024). */
 START_TEST(products_across_blocks_agree_with_the_oracle)
 {
-    static const shape shapes[] = {{5, 7, 255}, {5, 7, 256}, {5, 7, 257}, {3, 17, 600}, {95, 9, 30},
+    static const shape shapes[] = {{5, 7, 255}, {5, 7, 256},   {5, 7, 257},   {3, 17, 600},  {95, 9, 30},
                                    {97, 9, 30}, {200, 5, 300}, {4, 1023, 20}, {4, 1025, 20}, {2, 1100, 300}};
     pool p = new_pool(2);
     const tfm_kernels *kernels = twin(_i);
@@ -228,7 +232,8 @@ END_TEST
 
 START_TEST(m49_bits_do_not_depend_on_threads)
 {
-    static const shape shapes[] = {{1, 1, 1}, {1, 200, 300}, {200, 1, 300}, {40, 40, 513}, {97, 33, 100}, {5, 1100, 70}};
+    static const shape shapes[] = {{1, 1, 1},     {1, 200, 300}, {200, 1, 300},
+                                   {40, 40, 513}, {97, 33, 100}, {5, 1100, 70}};
     static const uint32_t threads[] = {2, 5};
     pool one = new_pool(1);
     const tfm_kernels *kernels = twin(_i);

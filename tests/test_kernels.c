@@ -136,8 +136,7 @@ START_TEST(softmax_gradient_agrees)
         memcpy(y, x, (n + 1) * sizeof *y);
         const double lse = exact_lse(x, n);
         k->softmax_gradient(y, n, k->log_sum_exp(x, n, &sum), 0.01f);
-        for (size_t i = 0; i < n; i++)
-            must_le(fabs((double)y[i] - (exp((double)x[i] - lse) - 0.01)), 40.0 * ULP);
+        for (size_t i = 0; i < n; i++) must_le(fabs((double)y[i] - (exp((double)x[i] - lse) - 0.01)), 40.0 * ULP);
         must(y[n] == 77.0f);
     }
 }
@@ -166,8 +165,8 @@ static void check_norm(const tfm_kernels *k, size_t d, float scale, float shift,
         const double hat = fabs(wide[i] - mean) * rstd;
         const double bound = ULP * (((double)d / 8.0 + 16.0) * fabs(gamma[i]) * hat +
                                     2.0 * fabs(gamma[i] * mean) * rstd + fabs(want[i]) + fabs(beta[i]));
-        must_msg(fabs((double)other[i] - want[i]) <= bound, "d %zu shift %g [%zu]: %.9g, want %.9g", d, (double)shift, i,
-                      (double)other[i], want[i]);
+        must_msg(fabs((double)other[i] - want[i]) <= bound, "d %zu shift %g [%zu]: %.9g, want %.9g", d, (double)shift,
+                 i, (double)other[i], want[i]);
     }
     near_one((double)stats[0], mean, fabs((double)shift) + (double)scale, 4 * ULP, "mean", d);
     must_le(fabs((double)stats[1] / rstd - 1.0), ULP * ((double)d / 8.0 + 16.0 + 4.0 * fabs(mean) * rstd));
@@ -248,8 +247,11 @@ static tfm_dropout dropout_of(const oracle_mask *m)
 {
     const uint32_t threshold = (uint32_t)(m->rate * 65536.0 + 0.5);
 
-    return (tfm_dropout){{(uint32_t)m->seed, (uint32_t)(m->seed >> 32)}, {(uint32_t)m->batch, (uint32_t)(m->batch >> 32)},
-                         m->site, threshold, 65536.0f / (65536.0f - (float)threshold)};
+    return (tfm_dropout){{(uint32_t)m->seed, (uint32_t)(m->seed >> 32)},
+                         {(uint32_t)m->batch, (uint32_t)(m->batch >> 32)},
+                         m->site,
+                         threshold,
+                         65536.0f / (65536.0f - (float)threshold)};
 }
 
 START_TEST(m28_masks_are_those_of_the_counter)
@@ -262,7 +264,8 @@ START_TEST(m28_masks_are_those_of_the_counter)
     draw_all(x, 300, &state);
     for (size_t f = 0; f < 6; f++)
         for (size_t r = 0; r < 4; r++) {
-            const oracle_mask m = {UINT64_C(0x123456789abcdef0) + f, UINT64_C(0xfedcba9876543210), (uint32_t)(4096 + f), rates[r]};
+            const oracle_mask m = {UINT64_C(0x123456789abcdef0) + f, UINT64_C(0xfedcba9876543210), (uint32_t)(4096 + f),
+                                   rates[r]};
             const tfm_dropout d = dropout_of(&m);
             for (size_t n = 1; n < 300; n += n < 20 ? 1 : 31) {
                 y[n] = 5.0f;
@@ -300,8 +303,12 @@ START_TEST(masks_differ_by_seed_batch_and_site)
 {
     enum { N = 4096 };
     const tfm_kernels *k = twin(_i);
-    const oracle_mask masks[] = {{1, 1, 1, 0.5}, {2, 1, 1, 0.5}, {1, 2, 1, 0.5}, {1, 1, 2, 0.5},
-                                 {UINT64_C(1) << 32 | 1, 1, 1, 0.5}, {1, UINT64_C(1) << 32 | 1, 1, 0.5}};
+    const oracle_mask masks[] = {{1, 1, 1, 0.5},
+                                 {2, 1, 1, 0.5},
+                                 {1, 2, 1, 0.5},
+                                 {1, 1, 2, 0.5},
+                                 {UINT64_C(1) << 32 | 1, 1, 1, 0.5},
+                                 {1, UINT64_C(1) << 32 | 1, 1, 0.5}};
 
     for (size_t i = 0; i < N; i++) x[i] = 1.0f;
     for (size_t a = 0; a < 6; a++)

@@ -19,7 +19,8 @@ static void begin_tiny(model_trial *t, int twin)
     model_begin(t, &o, 1, trial_flags(twin));
 }
 
-/* ------------------------------------------------------------------------------------------------ looking ahead ---- */
+/* ------------------------------------------------------------------------------------------------ looking ahead ----
+ */
 
 /* m29: input t + 1 is label t: a row that saw it would see its own label. */
 START_TEST(m03_m29_a_row_does_not_see_later_inputs)
@@ -85,7 +86,8 @@ END_TEST
 static void attention_of(model_trial *t, uint32_t kind, uint32_t layer, float *to)
 {
     static const size_t source[] = {0, 5}, target[] = {0, 4};
-    const tfm_tokens s = {{1, source}, golden_source, source_positions}, u = {{1, target}, golden_inputs, target_positions};
+    const tfm_tokens s = {{1, source}, golden_source, source_positions},
+                     u = {{1, target}, golden_inputs, target_positions};
 
     count_positions(source_positions, source, 1);
     count_positions(target_positions, target, 1);
@@ -128,7 +130,8 @@ START_TEST(m05_m09_attention_rows_sum_to_one)
 }
 END_TEST
 
-/* --------------------------------------------------------------------------------------------------- neighbours ---- */
+/* --------------------------------------------------------------------------------------------------- neighbours ----
+ */
 
 enum { LONG = 40 };
 
@@ -142,7 +145,8 @@ static oracle_batch mixed_batch(void)
     for (size_t i = 0; i < LONG; i++) mixed_sources[5 + i] = (int32_t)(3 + i * i % 8);
     for (size_t i = 0; i < 3; i++) mixed_sources[5 + LONG + i] = golden_source[5 + i];
     mixed_sources[8 + LONG] = 1;
-    for (size_t i = 0; i < 38; i++) mixed_inputs[i] = (int32_t)(i % 4 ? 3 + i % 8 : 2), mixed_labels[i] = (int32_t)(i * 5 % 11);
+    for (size_t i = 0; i < 38; i++)
+        mixed_inputs[i] = (int32_t)(i % 4 ? 3 + i % 8 : 2), mixed_labels[i] = (int32_t)(i * 5 % 11);
     return (oracle_batch){4, mixed_source, mixed_target, mixed_sources, mixed_inputs, mixed_labels};
 }
 
@@ -248,7 +252,8 @@ static void swap_floats(float *a, float *b, size_t n)
     }
 }
 
-/* Heads are numbered by nothing but their columns: permuting them together with their columns of W^O changes nothing. */
+/* Heads are numbered by nothing but their columns: permuting them together with their columns of W^O changes nothing.
+ */
 START_TEST(m11_heads_can_be_permuted)
 {
     const oracle_batch b = mixed_batch();
@@ -258,12 +263,13 @@ START_TEST(m11_heads_can_be_permuted)
     model_pass(&t, &b, false);
     double *before = oracle_wide(t.logits, 38 * 11);
     for (uint32_t i = 0; i < 2; i++) {
-        tfm_attention_layer *layers[] = {&t.weights.encoder[i].attention, &t.weights.decoder[i].attention, &t.weights.decoder[i].cross};
+        tfm_attention_layer *layers[] = {&t.weights.encoder[i].attention, &t.weights.decoder[i].attention,
+                                         &t.weights.decoder[i].cross};
         for (size_t l = 0; l < 3; l++) {
             float *q = (float *)layers[l]->qkv.weight, *out = (float *)layers[l]->out.weight;
-            swap_floats(q, q + 3 * 8, 3 * 8);                /* d_k rows of Q */
-            swap_floats(q + 6 * 8, q + 9 * 8, 3 * 8);        /* of K          */
-            swap_floats(q + 12 * 8, q + 17 * 8, 5 * 8);      /* d_v rows of V */
+            swap_floats(q, q + 3 * 8, 3 * 8);           /* d_k rows of Q */
+            swap_floats(q + 6 * 8, q + 9 * 8, 3 * 8);   /* of K          */
+            swap_floats(q + 12 * 8, q + 17 * 8, 5 * 8); /* d_v rows of V */
             for (size_t r = 0; r < 8; r++) swap_floats(out + r * 10, out + r * 10 + 5, 5);
         }
     }
@@ -308,7 +314,8 @@ START_TEST(m16_post_norm_ends_in_a_norm)
     begin_tiny(&t, _i);
     for (size_t i = 0; i < t.weights.n_parameters; i++) {
         const tfm_parameter_plan *p = &t.weights.parameters[i];
-        for (size_t j = 0; j < p->size && p->rank == 1; j++) t.data[p->offset + j] = p->initial == TFM_INITIAL_ONE ? 1.0f : 0.0f;
+        for (size_t j = 0; j < p->size && p->rank == 1; j++)
+            t.data[p->offset + j] = p->initial == TFM_INITIAL_ONE ? 1.0f : 0.0f;
     }
     model_pass(&t, &golden_batch, false);
     for (size_t r = 0; r < 8; r++) {
@@ -346,7 +353,8 @@ START_TEST(m21_tied_gradients_are_summed)
 }
 END_TEST
 
-/* ------------------------------------------------------------------------------------------------------ dropout ---- */
+/* ------------------------------------------------------------------------------------------------------ dropout ----
+ */
 
 START_TEST(m26_dropout_is_off_outside_training)
 {
@@ -401,7 +409,8 @@ START_TEST(m27_dropout_keeps_the_mean)
 }
 END_TEST
 
-/* ---------------------------------------------------------------------------------------------------- positions ---- */
+/* ---------------------------------------------------------------------------------------------------- positions ----
+ */
 
 START_TEST(m14_positions_have_their_form)
 {
@@ -416,7 +425,8 @@ START_TEST(m14_positions_have_their_form)
                 must(table[j] == (cosine ? 1.0f : 0.0f));
             }
             for (size_t i = 0; i < half; i++) { /* PE(p + 7) is a rotation of PE(p) */
-                const size_t s = form == TFM_POSITIONS_PAPER ? 2 * i : i, c = form == TFM_POSITIONS_PAPER ? 2 * i + 1 : half + i;
+                const size_t s = form == TFM_POSITIONS_PAPER ? 2 * i : i,
+                             c = form == TFM_POSITIONS_PAPER ? 2 * i + 1 : half + i;
                 for (size_t p = 0; p + 7 < 40; p++) {
                     const double sp = (double)table[p * d + s], cp = (double)table[p * d + c];
                     const double sk = (double)table[7 * d + s], ck = (double)table[7 * d + c];

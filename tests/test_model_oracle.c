@@ -1,4 +1,5 @@
-/* Whole models of many configurations against the double-precision oracle: forward, loss, and the gradient of every tensor. */
+/* Whole models of many configurations against the double-precision oracle: forward, loss, and the gradient of every
+ * tensor. */
 #include "model_trial.h"
 
 typedef struct variant {
@@ -9,23 +10,27 @@ typedef struct variant {
     float eps;
 } variant;
 
-/* m10 to m16: scale, heads, W^O, memory of the last layer, positions, sqrt(d), order of norms: each wrong in some row if wrong. */
+/* m10 to m16: scale, heads, W^O, memory of the last layer, positions, sqrt(d), order of norms: each wrong in some row
+ * if wrong. */
 static const variant variants[] = {
     {"tiny", 2, 2, 8, 16, 2, 3, 5, .eps = 1e-6f},
     {"pre", 2, 2, 8, 16, 2, 3, 5, .norm_order = TFM_PRE_NORM, .eps = 1e-6f},
     {"biases", 2, 2, 8, 16, 2, 3, 5, .attention_bias = 1, .softmax_bias = 1, .eps = 1e-6f},
     {"no biases", 1, 1, 8, 9, 2, 3, 5, .no_ffn_bias = 1, .eps = 1e-6f},
     {"halves", 1, 2, 10, 16, 3, 4, 2, .positions = TFM_POSITIONS_HALVES, .eps = 1e-6f},
-    {"halves of an odd width", 2, 1, 9, 16, 2, 4, 3, .positions = TFM_POSITIONS_HALVES, .position_offset = 2, .eps = 1e-6f},
+    {"halves of an odd width", 2, 1, 9, 16, 2, 4, 3, .positions = TFM_POSITIONS_HALVES, .position_offset = 2,
+     .eps = 1e-6f},
     {"an odd width", 2, 1, 7, 5, 3, 2, 4, .position_offset = 5, .eps = 1e-5f},
     {"learned", 1, 1, 8, 16, 2, 3, 5, .positions = TFM_POSITIONS_LEARNED, .position_offset = 3, .eps = 1e-6f},
-    {"target shared", 1, 1, 8, 16, 2, 3, 5, .sharing = TFM_SHARE_TARGET, .source_vocab = 9, .softmax_bias = 1, .eps = 1e-6f},
+    {"target shared", 1, 1, 8, 16, 2, 3, 5, .sharing = TFM_SHARE_TARGET, .source_vocab = 9, .softmax_bias = 1,
+     .eps = 1e-6f},
     {"nothing shared", 1, 2, 8, 16, 2, 3, 5, .sharing = TFM_SHARE_NONE, .source_vocab = 15, .eps = 1e-6f},
     {"zero start", 2, 2, 8, 16, 2, 3, 5, .positions = TFM_POSITIONS_HALVES, .start = TFM_START_ZERO, .eps = 1e-6f},
     {"one head", 1, 1, 8, 16, 1, 0, 0, .eps = 1e-6f},
     {"one layer and three", 1, 3, 8, 16, 4, 0, 0, .norm_order = TFM_PRE_NORM, .attention_bias = 1, .eps = 1e-6f},
     {"a large eps", 2, 2, 16, 20, 4, 0, 0, .eps = 0.05f},
-    {"everything", 2, 2, 17, 33, 3, 9, 7, TFM_PRE_NORM, TFM_POSITIONS_LEARNED, 1, TFM_SHARE_NONE, 13, TFM_START_ZERO, 1, 0, 1, 1e-3f},
+    {"everything", 2, 2, 17, 33, 3, 9, 7, TFM_PRE_NORM, TFM_POSITIONS_LEARNED, 1, TFM_SHARE_NONE, 13, TFM_START_ZERO, 1,
+     0, 1, 1e-3f},
 };
 enum { VARIANTS = sizeof variants / sizeof *variants };
 
@@ -63,7 +68,8 @@ static const int32_t zero_inputs[] = {-1, 4, 6, 9, -1, -1, 10, 3, 3, 10, 3, 4, 3
 
 static oracle_batch batch_of(const variant *v)
 {
-    return (oracle_batch){3, source_offset, target_offset, sources, v->start == TFM_START_ZERO ? zero_inputs : bos_inputs, labels};
+    return (oracle_batch){
+        3, source_offset, target_offset, sources, v->start == TFM_START_ZERO ? zero_inputs : bos_inputs, labels};
 }
 
 static void start(model_trial *t, const variant *v, unsigned cpu_flags, bool dropout, bool uniform)

@@ -48,7 +48,8 @@ START_TEST(linear_agrees)
 {
     for (size_t i = 0; i < 8; i++)
         for (size_t j = 0; j < 8; j++) {
-            const linear_case c = {sizes[i], sizes[j], sizes[(3 * i + j) % 8], (i + j) % 2, (i + j) % 3 == 0, (i + j) % 6 ? 0.0 : 0.3};
+            const linear_case c = {sizes[i],    sizes[j],         sizes[(3 * i + j) % 8],
+                                   (i + j) % 2, (i + j) % 3 == 0, (i + j) % 6 ? 0.0 : 0.3};
             check_linear(_i, c, j % 2);
         }
     check_linear(_i, (linear_case){9, 270, 5, true, false, 0.0}, false);
@@ -73,8 +74,8 @@ static void norm_op(trial *t)
 
     if (c->norm)
         n = (tfm_norm){t->in[gamma].data, t->in[gamma + 1].data, t->in[gamma].grad, t->in[gamma + 1].grad, c->d, 1e-6f};
-    tfm_op_add_norm(&t->run, c->add ? t->out[0].value : x, c->norm ? t->out[c->add].value : NULL, x, s, c->norm ? &n : NULL,
-                    (float)c->rate, t->mask.site);
+    tfm_op_add_norm(&t->run, c->add ? t->out[0].value : x, c->norm ? t->out[c->add].value : NULL, x, s,
+                    c->norm ? &n : NULL, (float)c->rate, t->mask.site);
 }
 
 static void norm_oracle(trial *t)
@@ -167,9 +168,16 @@ static void embed_op(trial *t)
 {
     const embed_case *c = t->params;
 
-    tfm_op_embed(&t->run, t->out[0].value, &(tfm_embed){.table = t->in[0].data, .d_table = t->in[0].grad, .d = c->d,
-        .position = t->in[1].data, .d_position = c->learned ? t->in[1].grad : NULL, .ids = c->ids, .positions = c->at,
-        .rate = (float)c->rate, .site = t->mask.site});
+    tfm_op_embed(&t->run, t->out[0].value,
+                 &(tfm_embed){.table = t->in[0].data,
+                              .d_table = t->in[0].grad,
+                              .d = c->d,
+                              .position = t->in[1].data,
+                              .d_position = c->learned ? t->in[1].grad : NULL,
+                              .ids = c->ids,
+                              .positions = c->at,
+                              .rate = (float)c->rate,
+                              .site = t->mask.site});
 }
 
 static void embed_oracle(trial *t)
@@ -190,7 +198,11 @@ START_TEST(m22_embed_agrees_with_repeated_ids)
 {
     for (size_t i = 0; i < 8; i++)
         for (size_t j = 0; j < 8; j++) {
-            embed_case c = {.rows = sizes[i], .d = sizes[j], .vocab = i % 2 ? 3 : 20, .positions = 9, .learned = (i + j) % 2,
+            embed_case c = {.rows = sizes[i],
+                            .d = sizes[j],
+                            .vocab = i % 2 ? 3 : 20,
+                            .positions = 9,
+                            .learned = (i + j) % 2,
                             .rate = i % 3 ? 0.0 : 0.25};
             trial t = trial_begin(embed_op, embed_oracle, &c, i + 10 * j);
             for (size_t r = 0; r < c.rows; r++) c.ids[r] = (int32_t)(draw_bits(&t.state) % (c.vocab + 1)) - 1;
@@ -222,10 +234,11 @@ static float seen_logprobs[80];
 static void loss_op(trial *t)
 {
     const loss_case *c = t->params;
-    tfm_linear w = {t->in[1].data, c->bias ? t->in[2].data : NULL, t->in[1].grad, c->bias ? t->in[2].grad : NULL, c->vocab, c->d};
+    tfm_linear w = {
+        t->in[1].data, c->bias ? t->in[2].data : NULL, t->in[1].grad, c->bias ? t->in[2].grad : NULL, c->vocab, c->d};
 
-    tfm_op_loss(&t->run, t->in[0].value, &(tfm_loss){&w, c->labels, (float)c->smoothing, c->uniform, seen_logprobs, &seen_loss,
-                                                     &seen_nll});
+    tfm_op_loss(&t->run, t->in[0].value,
+                &(tfm_loss){&w, c->labels, (float)c->smoothing, c->uniform, seen_logprobs, &seen_loss, &seen_nll});
 }
 
 static double want_nll, want_logprobs[80];
@@ -266,8 +279,12 @@ START_TEST(m18_loss_agrees_in_both_forms)
 
     for (size_t i = 0; i < 8; i++)
         for (size_t j = 0; j < 8; j++)
-            check_loss(_i, (loss_case){.rows = sizes[i], .d = sizes[j], .vocab = 4 + sizes[(i + 3 * j) % 8],
-                                       .smoothing = smoothings[(i + j) % 3], .uniform = i % 2, .bias = j % 2});
+            check_loss(_i, (loss_case){.rows = sizes[i],
+                                       .d = sizes[j],
+                                       .vocab = 4 + sizes[(i + 3 * j) % 8],
+                                       .smoothing = smoothings[(i + j) % 3],
+                                       .uniform = i % 2,
+                                       .bias = j % 2});
 }
 END_TEST
 

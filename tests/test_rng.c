@@ -28,7 +28,8 @@ END_TEST
 START_TEST(bits_are_words_of_a_counter)
 {
     const uint64_t seed = UINT64_C(0x0123456789abcdef), stream = UINT64_C(0xfedcba9876543210);
-    static const uint64_t places[] = {0, 1, 2, 3, 4, 7, 1000003, UINT64_C(0x3ffffffff), UINT64_C(0x400000000), UINT64_MAX};
+    static const uint64_t places[] = {0,         1, 2, 3, 4, 7, 1000003, UINT64_C(0x3ffffffff), UINT64_C(0x400000000),
+                                      UINT64_MAX};
 
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         const uint64_t block = places[i] / 4;
@@ -58,8 +59,7 @@ START_TEST(uniform_numbers_are_uniform)
     must_le(fabs(sum / N), 6.0 * sqrt(1.0 / 12.0 / N));
     must_le(fabs(squares / N - 1.0 / 12.0), 6.0 * sqrt(1.0 / 180.0 / N));
     must_le(fabs(lag / N), 6.0 / 12.0 / sqrt(N));
-    for (size_t b = 0; b < BINS; b++)
-        must_le(fabs((double)bins[b] - (double)N / BINS), 6.0 * sqrt((double)N / BINS));
+    for (size_t b = 0; b < BINS; b++) must_le(fabs((double)bins[b] - (double)N / BINS), 6.0 * sqrt((double)N / BINS));
 }
 END_TEST
 

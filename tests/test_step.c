@@ -9,8 +9,8 @@ static const int32_t sources[] = {3, 4, 5, 6, 1, 7, 8, 1, 1};
 
 typedef struct hypothesis {
     size_t sentence;
-    int32_t ids[STEPS];     /* inputs */
-    uint32_t rows[STEPS];   /* of the cache */
+    int32_t ids[STEPS];   /* inputs */
+    uint32_t rows[STEPS]; /* of the cache */
 } hypothesis;
 
 typedef struct search {
@@ -41,7 +41,8 @@ static void plan_step(tfm_value *hidden)
         self[i + 1] = (i + 1) * (s.steps + 1);
         memcpy(rows + i * (s.steps + 1), h->rows, (s.steps + 1) * sizeof *rows);
         if (!i || h->sentence != s.h[i - 1].sentence) {
-            for (size_t r = source_offset[h->sentence]; r < source_offset[h->sentence + 1]; r++) source_rows[n_rows++] = (uint32_t)r;
+            for (size_t r = source_offset[h->sentence]; r < source_offset[h->sentence + 1]; r++)
+                source_rows[n_rows++] = (uint32_t)r;
             live_sources[++n_groups] = n_rows;
         }
         groups[n_groups] = i + 1;

@@ -30,20 +30,28 @@ static size_t count(const tfm_model_options *o)
     return n;
 }
 
-/* Table 3 with V 37,000 and 40,960, and as the 2017 code had it: with attention biases (its 32 d target spaces are not ours). */
+/* Table 3 with V 37,000 and 40,960, and as the 2017 code had it: with attention biases (its 32 d target spaces are not
+ * ours). */
 START_TEST(m45_sizes_of_table_3)
 {
     static const struct {
         uint32_t n, d, ff, h, d_k, d_v;
         size_t plain, padded, biased;
     } rows[] = {
-        {6, 512, 2048, 8, 64, 64, 63045632, 65073152, 65126400},    {6, 512, 2048, 1, 512, 512, 63045632, 65073152, 65126400},
-        {6, 512, 2048, 4, 128, 128, 63045632, 65073152, 65126400},  {6, 512, 2048, 16, 32, 32, 63045632, 65073152, 65126400},
-        {6, 512, 2048, 32, 16, 16, 63045632, 65073152, 65126400},   {6, 512, 2048, 8, 16, 64, 55967744, 57995264, 58034688},
-        {6, 512, 2048, 8, 32, 64, 58327040, 60354560, 60398592},    {2, 512, 2048, 8, 64, 64, 33644544, 35672064, 35700736},
-        {4, 512, 2048, 8, 64, 64, 48345088, 50372608, 50413568},    {8, 512, 2048, 8, 64, 64, 77746176, 79773696, 79839232},
-        {6, 256, 2048, 8, 32, 32, 26816512, 27830272, 27856896},    {6, 1024, 2048, 8, 128, 128, 163815424, 167870464, 167976960},
-        {6, 512, 1024, 8, 64, 64, 50450432, 52477952, 52531200},    {6, 512, 4096, 8, 64, 64, 88236032, 90263552, 90316800},
+        {6, 512, 2048, 8, 64, 64, 63045632, 65073152, 65126400},
+        {6, 512, 2048, 1, 512, 512, 63045632, 65073152, 65126400},
+        {6, 512, 2048, 4, 128, 128, 63045632, 65073152, 65126400},
+        {6, 512, 2048, 16, 32, 32, 63045632, 65073152, 65126400},
+        {6, 512, 2048, 32, 16, 16, 63045632, 65073152, 65126400},
+        {6, 512, 2048, 8, 16, 64, 55967744, 57995264, 58034688},
+        {6, 512, 2048, 8, 32, 64, 58327040, 60354560, 60398592},
+        {2, 512, 2048, 8, 64, 64, 33644544, 35672064, 35700736},
+        {4, 512, 2048, 8, 64, 64, 48345088, 50372608, 50413568},
+        {8, 512, 2048, 8, 64, 64, 77746176, 79773696, 79839232},
+        {6, 256, 2048, 8, 32, 32, 26816512, 27830272, 27856896},
+        {6, 1024, 2048, 8, 128, 128, 163815424, 167870464, 167976960},
+        {6, 512, 1024, 8, 64, 64, 50450432, 52477952, 52531200},
+        {6, 512, 4096, 8, 64, 64, 88236032, 90263552, 90316800},
         {6, 1024, 4096, 16, 64, 64, 214171648, 218226688, 218333184},
     };
 
@@ -106,7 +114,8 @@ START_TEST(m45_plans_have_no_gaps)
         ck_assert_uint_eq(costs.parameters, w.size);
         for (size_t p = 0; p < w.n_parameters; p++) {
             const tfm_parameter_plan *a = &w.parameters[p];
-            must(a->offset == end && a->size == (size_t)a->shape[0] * a->shape[1] && (a->rank == 2 || a->shape[1] == 1));
+            must(a->offset == end && a->size == (size_t)a->shape[0] * a->shape[1] &&
+                 (a->rank == 2 || a->shape[1] == 1));
             end += a->size;
             for (size_t b = 0; b < p; b++) must(strcmp(a->name, w.parameters[b].name));
         }
@@ -167,9 +176,12 @@ START_TEST(layers_point_at_their_parameters)
         {a->out.bias, a->out.d_bias, "decoder.layers.2.cross.output.bias"},
         {a->norm.gamma, a->norm.d_gamma, "decoder.layers.2.cross.norm.weight"},
         {a->norm.beta, a->norm.d_beta, "decoder.layers.2.cross.norm.bias"},
-        {w.encoder[1].feedforward.inner.weight, w.encoder[1].feedforward.inner.d_weight, "encoder.layers.1.feedforward.inner.weight"},
-        {w.encoder[1].feedforward.outer.bias, w.encoder[1].feedforward.outer.d_bias, "encoder.layers.1.feedforward.outer.bias"},
-        {w.decoder[0].attention.qkv.weight, w.decoder[0].attention.qkv.d_weight, "decoder.layers.0.attention.query.weight"},
+        {w.encoder[1].feedforward.inner.weight, w.encoder[1].feedforward.inner.d_weight,
+         "encoder.layers.1.feedforward.inner.weight"},
+        {w.encoder[1].feedforward.outer.bias, w.encoder[1].feedforward.outer.d_bias,
+         "encoder.layers.1.feedforward.outer.bias"},
+        {w.decoder[0].attention.qkv.weight, w.decoder[0].attention.qkv.d_weight,
+         "decoder.layers.0.attention.query.weight"},
         {w.encoder_norm.gamma, w.encoder_norm.d_gamma, "encoder.norm.weight"},
         {w.decoder_norm.beta, w.decoder_norm.d_beta, "decoder.norm.bias"},
     };
@@ -298,7 +310,8 @@ START_TEST(c32_hostile_json_is_refused)
         ck_assert_status(read_json(&o, texts[i].text, NULL), texts[i].status, error);
     }
     ck_assert_ok(read_json(&o, "{\"vocab_size\":11,\"norm_order\":\"pre\",\"positions\":1}", &error), error);
-    ck_assert(o.norm_order == TFM_PRE_NORM && o.positions == TFM_POSITIONS_HALVES && o.d_k == 64 && o.source_vocab_size == 11);
+    ck_assert(o.norm_order == TFM_PRE_NORM && o.positions == TFM_POSITIONS_HALVES && o.d_k == 64 &&
+              o.source_vocab_size == 11);
 }
 END_TEST
 
