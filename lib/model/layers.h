@@ -17,6 +17,8 @@ enum {
     TFM_SITE_SOURCE_EMBEDDING = 8192,
     TFM_SITE_TARGET_EMBEDDING,
 };
+_Static_assert(256 * TFM_SITES <= TFM_SITE_DECODER && TFM_SITE_DECODER + 256 * TFM_SITES <= TFM_SITE_SOURCE_EMBEDDING,
+               "256 layers of both stacks have sites of their own");
 
 /* One layer of a stack: what tfm_run_layer() copies. */
 typedef struct tfm_layer {
