@@ -5,7 +5,8 @@
 #include "base/threads.h"
 #include "kernels/kernels.h"
 
-/* c = a b (+ c), then the epilogue; element (i, p) of a stands at a[i * a_row + p * a_col], b likewise [k][n]. */
+/* c = a b (+ c), then the epilogue; element (i, p) of a stands at a[i * a_row + p * a_col], b likewise
+ * [k][n]. k == 0 leaves c as it is. */
 typedef struct tfm_gemm {
     size_t m, n, k;
     const float *a;

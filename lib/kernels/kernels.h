@@ -19,7 +19,11 @@ enum {
     TFM_ATTENTION_KEYS = 64,
 };
 
-/* Where the random numbers of a dropout mask come from; element i of the site uses 16 bits of block i / 8. */
+/*
+ * Where the random numbers of a dropout mask come from. Element i of the site uses 16 bits (low halves first) of block
+ * i / 8 of Philox4x32-10 with the counter {block, site ^ (block >> 32) << 16, batch[0], batch[1]}; it is dropped when
+ * they are below threshold.
+ */
 typedef struct tfm_dropout {
     uint32_t key[2];   /* the seed                                             */
     uint32_t batch[2]; /* number of the batch in the whole training            */
@@ -40,7 +44,7 @@ typedef struct tfm_head {
     bool causal;               /* a query sees keys up to where it stands */
     size_t window;             /* 0: none; else keys at most this far from where it stands */
     const float *mask;         /* NULL, or [m][n] added to the scaled scores */
-    tfm_dropout dropout;       /* of the weights: element (first + i * n + j) */
+    tfm_dropout dropout;       /* of the weights: element first + i * w + j, w = n rounded up to a multiple of 8 */
     uint64_t first;            /* multiple of 8 */
     float *out;                /* [m][d_v] */
     size_t out_stride;

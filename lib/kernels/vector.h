@@ -22,12 +22,11 @@ typedef float v8u __attribute__((vector_size(32), aligned(4), may_alias));
 
 #define LOAD(p) ((v8)*(const v8u *)(p))
 #define STORE(p, v) ((void)(*(v8u *)(p) = (v)))
+
 INLINE v8 splat(float x)
 {
     return (v8){x, x, x, x, x, x, x, x};
 }
-
-
 
 /* The first n < 8 floats, zeros after them. */
 INLINE void load_part(v8 *out, const float *p, size_t n)
