@@ -60,7 +60,8 @@ static size_t count_exact(const tfm_trainer *t, uint32_t beam, const pairs *p)
     return exact;
 }
 
-static void learn_mirror(bool backwards, size_t n_steps)
+/* Builds differ in the last bits, and so in when exactly it is learned. */
+static void learn_mirror(bool backwards, uint64_t most_steps)
 {
     const tfm_trainer_options o = learner_options();
     tfm_model *model = learner_make();
@@ -70,7 +71,8 @@ static void learn_mirror(bool backwards, size_t n_steps)
     pairs_mirrored(&unseen, 100, backwards, 6);
     tfm_trainer *t = trainer_of(model, &o, &known);
     ck_assert_uint_lt(count_exact(t, 1, &unseen), 10);
-    steps(t, n_steps);
+    do steps(t, 150);
+    while (count_exact(t, 1, &unseen) + count_exact(t, 4, &unseen) < 200 && t->training.at.step < most_steps);
     ck_assert_uint_eq(count_exact(t, 1, &unseen), 100);
     ck_assert_uint_eq(count_exact(t, 4, &unseen), 100);
     tfm_trainer_free(t);
@@ -81,13 +83,13 @@ static void learn_mirror(bool backwards, size_t n_steps)
 
 START_TEST(copies_are_learned)
 {
-    learn_mirror(false, 450);
+    learn_mirror(false, 1500);
 }
 END_TEST
 
 START_TEST(reversal_is_learned)
 {
-    learn_mirror(true, 900);
+    learn_mirror(true, 3000);
 }
 END_TEST
 
@@ -101,12 +103,14 @@ static double entropy(double eps, double vocab)
     return -(1.0 - eps) * log(1.0 - eps) - (vocab - 1.0) * other * log(other);
 }
 
-static tfm_progress learn_by_heart(float smoothing, size_t n_steps)
+/* Until the loss stays within .01 of the least that it can be. */
+static tfm_progress learn_by_heart(float smoothing)
 {
     tfm_trainer_options o = learner_options();
     const double least = smoothing > 0.0f ? entropy((double)smoothing, VOCAB) : 0.0;
     tfm_model *model = learner_make();
     tfm_progress p = {0};
+    size_t near_least = 0;
     uint64_t state = 8;
     pairs ten;
 
@@ -117,10 +121,11 @@ static tfm_progress learn_by_heart(float smoothing, size_t n_steps)
     }
     o.label_smoothing = smoothing;
     tfm_trainer *t = trainer_of(model, &o, &ten);
-    for (size_t i = 0; i < n_steps; i++) {
+    do {
         p = step_once(t);
-        ck_assert_msg(p.loss >= least - 1e-6, "step %zu: loss %.9g below %.9g", i + 1, p.loss, least);
-    }
+        if (p.loss < least - 1e-6) ck_abort_msg("step %zu: loss %.9g below %.9g", (size_t)p.step, p.loss, least);
+        near_least = p.loss < least + 0.01 ? near_least + 1 : 0;
+    } while (near_least < 20 && p.step < 1500);
     ck_assert_uint_eq(count_exact(t, 1, &ten), 10);
     tfm_trainer_free(t);
     tfm_model_free(model);
@@ -130,7 +135,7 @@ static tfm_progress learn_by_heart(float smoothing, size_t n_steps)
 
 START_TEST(ten_pairs_are_learned_by_heart)
 {
-    const tfm_progress p = learn_by_heart(0.0f, 250);
+    const tfm_progress p = learn_by_heart(0.0f);
 
     ck_assert_msg(p.nll < 0.01, "nll is %g", p.nll);
     ck_assert_double_eq_tol(p.loss, p.nll, 1e-12);
@@ -139,7 +144,7 @@ END_TEST
 
 START_TEST(m18_smoothed_loss_ends_at_its_entropy)
 {
-    const tfm_progress p = learn_by_heart(0.1f, 250);
+    const tfm_progress p = learn_by_heart(0.1f);
 
     ck_assert_double_eq_tol(p.loss, entropy(0.1, VOCAB), 0.01);
     ck_assert_double_eq_tol(p.nll, -log(0.9), 0.05);
