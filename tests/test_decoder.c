@@ -8,7 +8,7 @@
 
 START_TEST(c21_m38_m49_results_do_not_depend_on_batch_order_or_threads)
 {
-    static const uint32_t batches[] = {1, 100, 900, 4096, 100000};
+    static const uint32_t batches[] = {1, 900, 100, 4096, 100000};
     static tfm_ids sentences[SENTENCES], shuffled[SENTENCES];
     tfm_decoder_options o = decoder_options(_i % 2 ? 1 : 3);
     tfm_model *model = model_make();
@@ -78,8 +78,8 @@ START_TEST(c36_any_number_of_threads)
     for (int i = 0; i < 4; i++) {
         o.n_threads = threads[i];
         d[i] = decoder_of(model, &o);
-        ck_assert_ok(tfm_decoder_translate_ids(d[i], sentences, 20, &error), error);
-        for (size_t s = 0; s < 20; s++) same_results(d[i], s, d[0], s);
+        ck_assert_ok(tfm_decoder_translate_ids(d[i], sentences, 4, &error), error);
+        for (size_t s = 0; s < 4; s++) same_results(d[i], s, d[0], s);
     }
     for (int i = 0; i < 4; i++) tfm_decoder_free(d[i]);
     tfm_model_free(model);

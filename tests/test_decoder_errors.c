@@ -245,7 +245,6 @@ START_TEST(c34_every_allocation_may_fail)
     size_t failures = 0, live = 0;
 
     o.replace_invalid = 1;
-    o.n_threads = 2;
     for (size_t n = 0; status != TFM_OK; n++) {
         faulty f = {.fail_at = n};
         const tfm_allocator a = faulty_allocator(&f);
@@ -270,6 +269,27 @@ START_TEST(c34_every_allocation_may_fail)
         failures++;
     }
     ck_assert_uint_gt(failures, 30);
+    tfm_model_free(model);
+}
+END_TEST
+
+START_TEST(c34_every_allocation_of_a_threaded_decoder_may_fail)
+{
+    tfm_model *model = model_make();
+    tfm_decoder_options o = decoder_options(3);
+    tfm_status status = TFM_E_NOMEM;
+
+    o.n_threads = 3;
+    for (size_t n = 0; status != TFM_OK; n++) {
+        faulty f = {.fail_at = n};
+        const tfm_allocator a = faulty_allocator(&f);
+        tfm_decoder *d;
+        o.allocator = &a;
+        status = tfm_decoder_create(&d, model, &o, &error);
+        if (status != TFM_OK) ck_assert_int_eq(status, TFM_E_NOMEM);
+        tfm_decoder_free(d);
+        ck_assert_uint_eq(f.live, 0);
+    }
     tfm_model_free(model);
 }
 END_TEST
@@ -314,6 +334,7 @@ static Suite *decoder_errors_suite(void)
     tcase_add_test(tc, null_arguments);
     tcase_add_test(tc, a_callback_can_cancel);
     tcase_add_test(tc, c34_every_allocation_may_fail);
+    tcase_add_test(tc, c34_every_allocation_of_a_threaded_decoder_may_fail);
     tcase_add_test(tc, c34_nothing_is_printed);
     suite_add_tcase(suite, tc);
     return suite;
