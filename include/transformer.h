@@ -100,11 +100,13 @@ typedef struct tfm_tokenizer tfm_tokenizer;
 typedef struct tfm_tokenizer_options {
     uint32_t struct_size;
     uint32_t dialect;       /* TFM_BPE_*; default TFM_BPE_REVERSIBLE                                          */
-    uint32_t vocab_size;    /* reversible: entries wanted, specials and 256 bytes included; default 8000. Learning that
-                               runs out of pairs first stops with a smaller vocabulary and logs a warning       */
+    uint32_t vocab_size;    /* reversible: entries wanted, specials and 256 bytes included; default 8000          */
     uint32_t merges;        /* subword-nmt: merge operations; default 10000. The vocabulary is what they leave   */
     uint32_t min_frequency; /* a pair seen less often is not merged; default 2                                  */
     uint32_t replace_invalid; /* 0: invalid UTF-8 is an error naming the line; 1: U+FFFD replaces it; default 0   */
+    uint32_t strict_size;   /* nonzero: a text that does not support vocab_size (or merges) is an error; 0: a smaller
+                               vocabulary and a warning; default 0                                             */
+    uint32_t reserved;      /* 0 */
     const tfm_allocator *allocator; /* NULL: malloc; must outlive the tokenizer */
     tfm_log_fn log;         /* NULL: silence */
     void      *log_user;

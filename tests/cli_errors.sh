@@ -76,9 +76,14 @@ for kind in 'version https://git-lfs.github.com/spec/v1' '<!DOCTYPE html><html>'
     refused "c30 '$kind' to inspect" 1 "no-model" "$tfm" inspect no-model
 done
 
-# A vocabulary larger than the corpus supports is a warning, and the training goes on with what there is.
-works "vocabulary larger than the corpus" "${train[@]}" big "${small[@]}" --vocab-size 9000 --steps 1 --quiet
-check "says so" grep -q "^tfm: warning: .*vocab" err
+# A vocabulary larger than the corpus supports: an error where a size was asked for, else a warning.
+refused "vocabulary larger than the corpus" 1 "vocab_size is 9000, but the text supports only [0-9]+" \
+    "${train[@]}" big --vocab-size 9000 --steps 1 --quiet
+refused "more merges than the corpus supports" 1 "merges is 9000, but the text supports only [0-9]+" \
+    "${train[@]}" big --tokenizer subword-nmt --merges 9000 --steps 1 --quiet
+check "nothing was written" not test -e big
+works "the default vocabulary is larger than the corpus" "${train[@]}" big --steps 1 --quiet
+check "says so" grep -q "^tfm: warning: vocab_size is" err
 
 # A file that cannot grow is a full disk: the old file survives, nothing else is left.
 works "a model to damage" "${train[@]}" good.tfm "${small[@]}" --steps 1 --quiet

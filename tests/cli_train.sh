@@ -90,10 +90,10 @@ check "codes: the same bits" cmp sub coded
 
 # Text.
 printf 'one\n\nthree\n' > b.en && printf 'eins\nzwei\ndrei\n' > b.de
-works "a blank line" "$tfm" train --src b.en --tgt b.de "${small[@]}" --steps 1 --model blank
+works "a blank line" "$tfm" train --src b.en --tgt b.de "${small[@]}" --vocab-size 262 --steps 1 --model blank
 check "c08 blank pairs are counted" grep -q "2 pairs (skipped: 1 blank" err
 printf 'one\nt\377o\nthree\n' > bad.en
-works "replaced bytes" "$tfm" train --src bad.en --tgt b.de "${small[@]}" --steps 1 --model bad --replace-invalid
+works "replaced bytes" "$tfm" train --src bad.en --tgt b.de "${small[@]}" --vocab-size 262 --steps 1 --model bad --replace-invalid
 check "replaced bytes: all pairs" grep -q " 3 pairs" err
 works "patience" "${train[@]}" --model patient --steps 400 --valid-src en --valid-tgt en --valid-every 5 --patience 2
 check "patience ends it" awk '/^step/ { last = $2 } END { sub("/.*", "", last); exit !(last + 0 < 400) }' err

@@ -133,7 +133,39 @@ START_TEST(order_hangs_on_seed_and_epoch_alone)
     size_t sorted = 0; /* shuffled batches do not grow from short to long */
     for (size_t i = 1; i < a.n; i++) sorted += longer(&p, a.order[a.start[i]]) >= longer(&p, a.order[a.start[i - 1]]);
     ck_assert_uint_lt(sorted, a.n * 3 / 4);
+    tfm_batches_fill(&b, &d, 100, 5, 1, true); /* nor do they come in the order of the epoch before */
+    size_t same = 0;
+    for (size_t i = 0; i < a.n && i < b.n; i++)
+        same += longer(&p, a.order[a.start[i]]) == longer(&p, b.order[b.start[i]]);
+    ck_assert_uint_lt(same, a.n / 2);
     tfm_batches_destroy(&a, &allocator);
+    tfm_batches_destroy(&b, &allocator);
+    tfm_dataset_destroy(&d);
+    pairs_free(&p);
+}
+END_TEST
+
+/* Pairs of one length: who is with pair 0 changes from epoch to epoch. */
+START_TEST(epochs_mix_their_batches_anew)
+{
+    tfm_batches b;
+    tfm_dataset d;
+    uint64_t state = 4;
+    size_t mates = 0, last = SIZE_MAX;
+    pairs p;
+
+    pairs_begin(&p, 2000);
+    for (; p.n < 100; p.n++) p.sources[p.n] = p.targets[p.n] = ids_random(&p, 5, 99, &state);
+    dataset_of(&d, &p);
+    ck_assert_ok(tfm_batches_create(&b, &d, &error), error);
+    for (uint64_t epoch = 0; epoch < 8; epoch++) {
+        size_t at = 0;
+        tfm_batches_fill(&b, &d, 10, 1, epoch, true); /* two pairs a batch */
+        while (b.order[at] != 0) at++;
+        mates += b.order[at ^ 1] != last;
+        last = b.order[at ^ 1];
+    }
+    ck_assert_uint_ge(mates, 6);
     tfm_batches_destroy(&b, &allocator);
     tfm_dataset_destroy(&d);
     pairs_free(&p);
@@ -172,6 +204,7 @@ START_TEST(fingerprints_tell_data_apart)
         {{ids, 2}, {ids + 2, 3}, {ids, 1}, {ids, 1}}, {{ids, 3}, {ids + 3, 2}, {ids, 1}, {ids, 1}},
         {{ids + 2, 3}, {ids, 2}, {ids, 1}, {ids, 1}}, {{other, 2}, {other + 2, 3}, {ids, 1}, {ids, 1}},
         {{ids, 1}, {ids, 1}, {ids, 2}, {ids + 2, 3}}, {{ids, 2}, {ids + 2, 3}, {ids, 1}, {ids, 2}},
+        {{ids, 2}, {ids, 1}, {ids + 2, 1}, {ids, 1}}, {{ids, 1}, {ids, 1}, {ids + 1, 2}, {ids, 1}}, /* cut elsewhere */
     };
     enum { N = sizeof cases / sizeof *cases };
     uint32_t prints[N];
@@ -391,6 +424,7 @@ static Suite *dataset_suite(void)
     tcase_add_test(tc, c09_1950_pairs_of_64_are_31_batches);
     tcase_add_test(tc, batches_are_of_like_length_and_well_filled);
     tcase_add_test(tc, order_hangs_on_seed_and_epoch_alone);
+    tcase_add_test(tc, epochs_mix_their_batches_anew);
     tcase_add_test(tc, c10_a_pair_above_the_budget_is_a_batch_of_its_own);
     tcase_add_test(tc, fingerprints_tell_data_apart);
     tcase_add_test(tc, data_survives_failing_memory);

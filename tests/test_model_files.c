@@ -437,16 +437,20 @@ END_TEST
 
 START_TEST(hostile_tokenizers_are_refused)
 {
-    tfm_model *model = text_model_make();
-    parts good;
+    tfm_model *model = text_model_make(), *small = tiny_make();
+    parts good, p;
 
     take_apart(&good, model);
     replace(&good, 4, "{", "[");
     assert_refused(TFM_E_FORMAT, "");
-    replace(&good, 2, "\"vocab_size\":283", "\"vocab_size\":279"); /* and the tokenizer has 280 */
-    assert_refused(TFM_E_FORMAT, "");
+    take_apart(&p, small); /* ids that the model has no embedding for */
+    p.metadata[p.n_metadata++] = good.metadata[4];
+    put_together(&p);
+    assert_refused(TFM_E_FORMAT, "its tokenizer is larger than its vocabulary");
+    tfm_safetensors_close(p.file);
     tfm_safetensors_close(good.file);
     tfm_model_free(model);
+    tfm_model_free(small);
 }
 END_TEST
 

@@ -62,6 +62,26 @@ START_TEST(a_small_corpus_gives_a_small_vocabulary_and_a_warning)
 }
 END_TEST
 
+START_TEST(a_vocabulary_larger_than_the_corpus_supports_is_an_error_when_strict)
+{
+    tfm_tokenizer_options o;
+    tfm_tokenizer *t;
+    tfm_error error = {0};
+
+    tfm_tokenizer_options_init(&o, sizeof o);
+    o.strict_size = 1;
+    ck_assert_status(tfm_tokenizer_learn(&t, &o, corpus, CORPUS, &error), TFM_E_INVALID, error);
+    ck_assert_ptr_null(t);
+    ck_assert(strstr(error.message, "vocab_size is 8000, but the text supports only "));
+    o.dialect = TFM_BPE_SUBWORD_NMT;
+    ck_assert_status(tfm_tokenizer_learn(&t, &o, corpus, CORPUS, &error), TFM_E_INVALID, error);
+    ck_assert(strstr(error.message, "merges is 10000, but the text supports only "));
+    o.merges = 5;
+    ck_assert_ok(tfm_tokenizer_learn(&t, &o, corpus, CORPUS, &error), error);
+    tfm_tokenizer_free(t);
+}
+END_TEST
+
 START_TEST(frequent_characters_come_first)
 {
     const tfm_text line = TEXT("zzz yy x \xE4\xBA\xBA\xE4\xBA\xBA\xE4\xBA\xBA\xE4\xBA\xBA");
@@ -252,6 +272,7 @@ static Suite *suite(void)
 
     tcase_add_test(c, invalid_text_is_refused_or_repaired);
     tcase_add_test(c, a_small_corpus_gives_a_small_vocabulary_and_a_warning);
+    tcase_add_test(c, a_vocabulary_larger_than_the_corpus_supports_is_an_error_when_strict);
     tcase_add_test(c, frequent_characters_come_first);
     tcase_add_test(c, bytes_part_words);
     tcase_add_test(c, bad_options_are_refused);

@@ -91,6 +91,26 @@ START_TEST(m28_recomputation_changes_no_bit)
 }
 END_TEST
 
+START_TEST(m27_masks_change_with_batch_and_epoch)
+{
+    tfm_trainer_options o = trainer_options();
+    double loss[4];
+
+    for (int dropped = 0; dropped < 2; dropped++) {
+        const tfm_ids sources[] = {data.sources[0], data.sources[0]}, targets[] = {data.targets[0], data.targets[0]};
+        o.dropout = dropped ? 0.3f : 0.0f;
+        o.lr_scale = 0.0f; /* the same weights, the same pair: only the masks can make a difference */
+        o.batch_tokens = 1;
+        tfm_trainer *t = trainer_of(model, &o, NULL);
+        ck_assert_ok(tfm_trainer_set_data_ids(t, sources, targets, 2, NULL, 0, &error), error);
+        for (int i = 0; i < 4; i++) loss[i] = step_once(t).loss; /* two epochs of two batches */
+        for (int i = 0; i < 4; i++)
+            for (int j = 0; j < i; j++) ck_assert((loss[i] != loss[j]) == dropped);
+        tfm_trainer_free(t);
+    }
+}
+END_TEST
+
 /* --------------------------------------------------------------------------------------- stopped and resumed ---- */
 
 START_TEST(c17_ten_steps_saved_and_ten_more)
@@ -461,6 +481,7 @@ static Suite *training_bits_suite(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, m49_same_bits_for_any_number_of_threads);
     tcase_add_test(tc, m28_recomputation_changes_no_bit);
+    tcase_add_test(tc, m27_masks_change_with_batch_and_epoch);
     tcase_add_test(tc, c17_ten_steps_saved_and_ten_more);
     tcase_add_test(tc, c18_resumed_in_the_middle_of_a_later_epoch);
     tcase_add_test(tc, another_seed_is_another_run);

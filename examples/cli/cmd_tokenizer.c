@@ -76,6 +76,7 @@ static int learn(const tokenizer_args *args, const text_lines *lines)
     tfm_tokenizer_options_init(&o, sizeof o);
     o.dialect = args->dialect ? TFM_BPE_SUBWORD_NMT : TFM_BPE_REVERSIBLE;
     if (args->vocab_size) o.vocab_size = args->vocab_size;
+    o.strict_size = args->vocab_size || args->merges; /* what was asked for must be there; a default may shrink */
     if (args->merges) o.merges = args->merges;
     if (args->min_frequency) o.min_frequency = args->min_frequency;
     o.log = console_log;

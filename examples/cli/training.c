@@ -141,6 +141,7 @@ static tfm_status learn_tokenizer(training *t, const tfm_text *lines, size_t n)
     tfm_tokenizer_options_init(&o, sizeof o);
     o.dialect = a->tokenizer == TOKENIZER_SUBWORD_NMT ? TFM_BPE_SUBWORD_NMT : TFM_BPE_REVERSIBLE;
     if (a->vocab_size) o.vocab_size = a->vocab_size;
+    o.strict_size = a->vocab_size || a->merges; /* what was asked for must be there; a default may shrink */
     if (a->merges) o.merges = a->merges;
     if (a->min_frequency) o.min_frequency = a->min_frequency;
     o.log = console_log;

@@ -208,12 +208,12 @@ static void amount_field(struct phrase *p, char name)
     }
 }
 
-/* A number of one to six digits, often round. */
+/* A number of one to five digits, often round. */
 static uint32_t draw_major(struct phrase *p)
 {
     uint32_t limit = 10, round = 1;
 
-    for (uint32_t digits = draw(p, 6); digits; digits--) limit *= 10;
+    for (uint32_t digits = draw(p, 5); digits; digits--) limit *= 10;
     for (uint32_t zeros = draw(p, 4); zeros && round * 100 <= limit && !draw(p, 2); zeros--) round *= 10;
     return (1 + draw(p, limit / round - 1)) * round;
 }
@@ -223,8 +223,8 @@ void write_amount(struct phrase *p)
     static const struct form *const forms[LANGUAGES] = {english_forms, german_forms, french_forms};
     static const enum currency usual[] = {EURO, EURO, EURO, POUND, POUND, DOLLAR, DOLLAR, FRANC};
     struct amount a = {.currency = usual[draw(p, 8)], .major = draw_major(p)};
-    const uint32_t kind = draw(p, 20);
-    const int key = kind < 10 ? WHOLE : kind < 18 ? MIXED : kind < 19 ? SMALL : MILLIONS;
+    const uint32_t kind = draw(p, 60);
+    const int key = kind < 30 ? WHOLE : kind < 56 ? MIXED : kind < 59 ? SMALL : MILLIONS;
 
     if (key == MIXED || key == SMALL) a.minor = draw(p, 3) ? 1 + draw(p, 99) : (1 + draw(p, 19)) * 5;
     if (key == SMALL) a.major = 0;

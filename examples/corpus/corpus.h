@@ -49,7 +49,7 @@ void write_time(struct phrase *p);
 void write_moment(struct phrase *p); /* date and time */
 void write_amount(struct phrase *p);
 
-/* Letter case, apostrophes and missing accents, as careless writers have them. */
+/* Letter case, apostrophes and missing accents, as careless writers have them (no line is all capitals). */
 void scribble(struct phrase *p);
 
 #endif

@@ -146,9 +146,6 @@ void scribble(struct phrase *p)
     if (!draw(p, 3)) replace(p, "'", "’");
     if (letters < 4) {
         change_case(p->text, p->size, false);
-    } else if (letters == 4) {
-        replace(p, "ß", "SS");
-        change_case(p->text, p->size, true);
     } else if (letters < 9) {
         change_case(p->text, (unsigned char)p->text[0] == 0xc3 ? 2 : 1, true);
     }

@@ -97,7 +97,7 @@ static void write_phrase(struct phrase *p)
     p->habit = (uint64_t)draw(p, UINT32_MAX) << 32 | draw(p, UINT32_MAX);
     p->language = (enum language)draw(p, LANGUAGES);
     if (kind < 6) write_date(p);
-    else if (kind < 12) write_time(p);
+    else if (kind < 13) write_time(p);
     else if (kind < 14) write_moment(p);
     else write_amount(p);
     scribble(p);

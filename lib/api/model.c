@@ -225,7 +225,8 @@ tfm_status tfm_model_load(tfm_model **out, const char *path, const tfm_allocator
     if (status == TFM_OK) status = tfm_weights_create(&m->weights, &m->file.weights.options, &a, error);
     if (status == TFM_OK && m->file.tokenizer.size)
         status = tfm_tokenizer_from_json(&m->tokenizer, m->file.tokenizer, &a, error);
-    if (status == TFM_OK) status = check_tokenizer(&m->weights.options, m->tokenizer, error);
+    if (status == TFM_OK && check_tokenizer(&m->weights.options, m->tokenizer, NULL) != TFM_OK)
+        status = tfm_fail(error, TFM_E_FORMAT, "%.120s: its tokenizer is larger than its vocabulary", path);
     m->data = m->file.data;
     if (status == TFM_OK) status = finish(m, error);
     return hand_over(out, m, status);

@@ -26,6 +26,7 @@ static tfm_status check_options(const tfm_tokenizer_options *o, tfm_error *error
     if (o->dialect != TFM_BPE_REVERSIBLE && o->dialect != TFM_BPE_SUBWORD_NMT)
         return tfm_fail(error, TFM_E_UNSUPPORTED, "dialect is %u, only %d and %d are known", o->dialect,
                         TFM_BPE_REVERSIBLE, TFM_BPE_SUBWORD_NMT);
+    if (o->reserved) return tfm_fail(error, TFM_E_UNSUPPORTED, "reserved is %u, not 0", o->reserved);
     if (!o->min_frequency) return tfm_fail(error, TFM_E_INVALID, "min_frequency is 0, must be at least 1");
     if (o->dialect == TFM_BPE_REVERSIBLE &&
         (o->vocab_size < TFM_TOKENIZER_BYTES || o->vocab_size > TFM_TOKENIZER_MAX_VOCAB))

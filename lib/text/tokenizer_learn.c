@@ -169,6 +169,16 @@ static tfm_status add_merges(tfm_tokenizer *t, tfm_vocab *pieces, const tfm_coun
     return status;
 }
 
+/* Fewer than asked for: an error or a warning, as the options say. */
+static tfm_status ran_out(const tfm_tokenizer_options *o, const char *what, size_t got, uint32_t wanted, tfm_error *error)
+{
+    if (o->strict_size)
+        return tfm_fail(error, TFM_E_INVALID, "%s is %u, but the text supports only %zu: no further pair occurs %u times", what,
+                        wanted, got, o->min_frequency);
+    warn(o, "%s is %zu, %u were asked for: no pair is left that occurs %u times", what, got, wanted, o->min_frequency);
+    return TFM_OK;
+}
+
 static tfm_status learn_reversible(tfm_tokenizer *t, const tfm_tokenizer_options *options, const tfm_counts *words,
                                    tfm_error *error)
 {
@@ -177,8 +187,7 @@ static tfm_status learn_reversible(tfm_tokenizer *t, const tfm_tokenizer_options
 
     if (status == TFM_OK) status = add_merges(t, &t->vocab, words, &limits, error);
     if (status == TFM_OK && t->vocab.n < options->vocab_size)
-        warn(options, "vocabulary has %u tokens, %u were asked for: no pair is left that occurs %u times", t->vocab.n,
-             options->vocab_size, options->min_frequency);
+        status = ran_out(options, "vocab_size", t->vocab.n, options->vocab_size, error);
     return status;
 }
 
@@ -190,8 +199,7 @@ static tfm_status learn_subword(tfm_tokenizer *t, const tfm_tokenizer_options *o
 
     if (status == TFM_OK) status = add_merges(t, &t->pieces, words, &limits, error);
     if (status == TFM_OK && t->bpe.n < options->merges)
-        warn(options, "learned %zu merges, %u were asked for: no pair is left that occurs %u times", t->bpe.n,
-             options->merges, options->min_frequency);
+        status = ran_out(options, "merges", t->bpe.n, options->merges, error);
     return status == TFM_OK ? add_tokens(t, words, error) : status;
 }
 
