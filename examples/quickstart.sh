@@ -49,7 +49,6 @@ score() # PATTERN: exact lines among those whose target matches
 }
 echo "dates      $(score '^[0-9-]*$')"
 echo "times      $(score '^[0-9:]*$')"
-echo "moments    $(score T)"
 echo "amounts    $(score '^[A-Z]')"
 total=$(score .)
 echo "all exact  $total"

@@ -46,7 +46,6 @@ void add_year(struct phrase *p, uint32_t year);
 /* Each draws a value, writes one phrase for it, and sets the target. */
 void write_date(struct phrase *p);
 void write_time(struct phrase *p);
-void write_moment(struct phrase *p); /* date and time */
 void write_amount(struct phrase *p);
 
 /* Letter case, apostrophes and missing accents, as careless writers have them (no line is all capitals). */

@@ -98,7 +98,6 @@ static void write_phrase(struct phrase *p)
     p->language = (enum language)draw(p, LANGUAGES);
     if (kind < 6) write_date(p);
     else if (kind < 13) write_time(p);
-    else if (kind < 14) write_moment(p);
     else write_amount(p);
     scribble(p);
 }

@@ -1,4 +1,4 @@
-/* Times of day, and moments: a date with a time. */
+/* Times of day. */
 #include "corpus.h"
 
 #include <stdio.h>
@@ -268,21 +268,4 @@ void write_time(struct phrase *p)
     const struct form *special = special_forms(p, &c);
     add_form(p, special && draw(p, 2) ? special : forms[p->language], (int)c.minute);
     snprintf(p->target, sizeof p->target, "%02u:%02u", c.hour, c.minute);
-}
-
-void write_moment(struct phrase *p)
-{
-    static const char *const at[LANGUAGES] = {"at ", "um ", "à "};
-    const char *word = at[p->language];
-    char day[sizeof p->target];
-
-    write_date(p);
-    memcpy(day, p->target, sizeof day);
-    struct phrase time = *p;
-    time.size = 0;
-    write_time(&time);
-    const bool has_word = strncmp(time.text, word, strlen(word)) == 0;
-    add(p, "%s%s", has_word && draw(&time, 2) ? " " : ", ", time.text);
-    p->state = time.state;
-    snprintf(p->target, sizeof p->target, "%.10sT%.5s", day, time.target);
 }
