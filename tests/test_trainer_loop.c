@@ -222,6 +222,40 @@ START_TEST(resumed_patience_goes_on_counting)
 }
 END_TEST
 
+START_TEST(a_stop_does_not_skip_the_validation_that_is_due)
+{
+    story s = {.stop_at = 5}; /* the third step; each is an epoch */
+    tfm_trainer_options o = loop_options(&s);
+    tfm_model *tiny = golden_with_text();
+
+    o.valid_every = 3;
+    tfm_trainer *t = golden_trainer(tiny, &o);
+    ck_assert_status(tfm_trainer_run(t, &error), TFM_E_CANCELLED, error);
+    ck_assert_str_eq(s.events, "sesesevd");
+    tfm_trainer_free(t);
+    tfm_model_free(tiny);
+}
+END_TEST
+
+START_TEST(a_finished_training_that_runs_again_does_nothing)
+{
+    story s = {0};
+    tfm_trainer_options o = loop_options(&s);
+    tfm_model *tiny = golden_with_text();
+
+    o.valid_every = 1000;
+    o.max_steps = 2;
+    tfm_trainer *t = golden_trainer(tiny, &o);
+    ck_assert_ok(tfm_trainer_run(t, &error), error);
+    ck_assert_str_eq(s.events, "sesevd");
+    s = (story){0};
+    ck_assert_ok(tfm_trainer_run(t, &error), error);
+    ck_assert_str_eq(s.events, "d");
+    tfm_trainer_free(t);
+    tfm_model_free(tiny);
+}
+END_TEST
+
 /* Long enough to have four words in a row. */
 static const tfm_text long_lines[] = {LINE("a b c d e"), LINE("g f e")},
                       long_answers[] = {LINE("b d f a c e"), LINE("d d c b a")};
@@ -296,6 +330,8 @@ static Suite *trainer_loop_suite(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, max_steps_end_it);
+    tcase_add_test(tc, a_stop_does_not_skip_the_validation_that_is_due);
+    tcase_add_test(tc, a_finished_training_that_runs_again_does_nothing);
     tcase_add_test(tc, max_epochs_end_it);
     tcase_add_test(tc, max_seconds_end_it);
     tcase_add_test(tc, progress_makes_sense);

@@ -207,7 +207,7 @@ static tfm_status advance(tfm_loop *loop, bool *stop, tfm_error *error)
     if (status != TFM_OK) return status;
     *stop |= report(loop, TFM_EVENT_STEP);
     if (epoch_done) *stop |= report(loop, TFM_EVENT_EPOCH);
-    if (!*stop && valid_due(loop, epoch_done)) {
+    if (valid_due(loop, epoch_done)) { /* also when stopping: a resumed run must find the same criterion */
         status = validate(loop, error);
         if (status != TFM_OK) return status;
         *stop |= report(loop, TFM_EVENT_VALID);
@@ -224,7 +224,7 @@ static tfm_status finish(tfm_loop *loop, bool stopped, tfm_error *error)
     const uint64_t step = loop->training->at.step;
     tfm_status status = TFM_OK;
 
-    if (!stopped && loop->training->valid.n_pairs && loop->valid_step != step) {
+    if (!stopped && loop->training->valid.n_pairs && loop->valid_step != step && loop->first_step != step) {
         status = validate(loop, error);
         if (status == TFM_OK) report(loop, TFM_EVENT_VALID);
     }
