@@ -17,7 +17,7 @@ static size_t oracle_used; /* set it back to free */
 
 static inline double *oracle_new(size_t n)
 {
-    ck_assert_uint_le(oracle_used + n, ORACLE_DOUBLES);
+    if (oracle_used + n > ORACLE_DOUBLES) ck_abort_msg("the oracle has no room for %zu numbers", n);
     double *place = oracle_heap + oracle_used;
     oracle_used += n;
     return memset(place, 0, n * sizeof *place);

@@ -22,14 +22,19 @@ static inline const double *oracle_find(const oracle_model *m, const char *forma
     __attribute__((format(printf, 2, 3)));
 static inline const double *oracle_find(const oracle_model *m, const char *format, ...)
 {
+    static size_t last; /* a model is walked in the order of its plan */
     char name[128];
     va_list args;
 
     va_start(args, format);
     vsnprintf(name, sizeof name, format, args);
     va_end(args);
-    for (size_t i = 0; i < m->w->n_parameters; i++)
-        if (!strcmp(m->w->parameters[i].name, name)) return m->data + m->w->parameters[i].offset;
+    for (size_t i = 0; i < m->w->n_parameters; i++) {
+        const tfm_parameter_plan *p = &m->w->parameters[(last + i) % m->w->n_parameters];
+        if (strcmp(p->name, name)) continue;
+        last += i;
+        return m->data + p->offset;
+    }
     return NULL;
 }
 
