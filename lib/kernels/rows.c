@@ -1,27 +1,8 @@
 /* Kernels that go over rows once: epilogues, dropout, layer norm, softmax, Adam. */
 #include "kernels/twins.h"
 
-/* Multipliers of 8 elements: 0 or scale, from the 16-bit halves of one Philox block (see base/rng.h). */
-INLINE void mask8(float mask[8], const tfm_dropout *d, uint64_t block)
-{
-    uint32_t c0 = (uint32_t)block, c1 = d->site ^ (uint32_t)(block >> 32) << 16, c2 = d->batch[0], c3 = d->batch[1];
-    uint32_t k0 = d->key[0], k1 = d->key[1];
-
-    for (int round = 0; round < 10; round++, k0 += 0x9E3779B9u, k1 += 0xBB67AE85u) {
-        const uint64_t p0 = (uint64_t)0xD2511F53u * c0, p1 = (uint64_t)0xCD9E8D57u * c2;
-        c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
-        c1 = (uint32_t)p1;
-        c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
-        c3 = (uint32_t)p0;
-    }
-    const uint32_t bits[4] = {c0, c1, c2, c3};
-    for (int i = 0; i < 4; i++) {
-        mask[2 * i] = (bits[i] & 0xFFFF) < d->threshold ? 0.0f : d->scale;
-        mask[2 * i + 1] = bits[i] >> 16 < d->threshold ? 0.0f : d->scale;
-    }
-}
-
-/* Masks of 64 elements: eight blocks side by side, which the compiler turns into vectors. */
+/* Multipliers of 64 elements, 0 or scale: the 16-bit halves of eight Philox blocks (see base/rng.h), side by side so that
+ * the compiler makes vectors of them. */
 static void mask64(float *mask, const tfm_dropout *d, uint64_t block)
 {
     uint32_t c0[8], c1[8], c2[8], c3[8];
@@ -63,10 +44,9 @@ void TWIN(tfm_dropout)(float *y, const float *x, size_t n, const tfm_dropout *d,
         mask64(mask, d, (first + i) / 8);
         for (size_t j = 0; j < 64; j += 8) STORE(y + i + j, LOAD(x + i + j) * LOAD(mask + j));
     }
-    for (; i < n; i += 8) {
-        mask8(mask, d, (first + i) / 8);
-        for (size_t j = 0; j < 8 && i + j < n; j++) y[i + j] = x[i + j] * mask[j];
-    }
+    if (i == n) return;
+    mask64(mask, d, (first + i) / 8);
+    for (size_t j = 0; i + j < n; j++) y[i + j] = x[i + j] * mask[j];
 }
 
 void TWIN(tfm_bias_relu)(float *y, const float *bias, size_t n, bool relu, const tfm_dropout *dropout, uint64_t first)

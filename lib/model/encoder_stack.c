@@ -32,21 +32,10 @@ static void encoder_layer(tfm_run *run, tfm_value *y, tfm_value *x, tfm_value *m
     tfm_run_release(run, mark);
 }
 
-/* A layer is done with x before it writes its output: without a tape all but the last work in place. */
-tfm_value *tfm_encoder_stack(tfm_run *run, tfm_value *y, tfm_value *x, const tfm_layer *layer)
+void tfm_encoder_stack(tfm_run *run, tfm_value *y, tfm_value *x, const tfm_layer *layer)
 {
     const tfm_weights *w = layer->t->weights;
-    const uint32_t n = w->options.n_encoder_layers;
-    const bool pre = w->options.norm_order == TFM_PRE_NORM;
-    tfm_layer l = *layer;
+    const tfm_norm *final = w->options.norm_order == TFM_PRE_NORM ? &w->encoder_norm : NULL;
 
-    for (uint32_t i = 0; i < n; i++) {
-        tfm_value *out = i + 1 == n && !pre ? y : run->recording ? tfm_value_new(run, x->rows, x->cols) : x;
-        l.index = i;
-        l.weights = i == layer->index ? layer->weights : NULL;
-        tfm_run_layer(run, encoder_layer, out, x, NULL, &l, sizeof l, layer->t->rates.recompute);
-        x = out;
-    }
-    if (pre) tfm_op_add_norm(run, x, y, x, NULL, &w->encoder_norm, 0.0f, 0);
-    return y;
+    tfm_stack_run(run, y, x, NULL, layer, encoder_layer, w->options.n_encoder_layers, final);
 }

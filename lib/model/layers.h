@@ -47,8 +47,12 @@ void tfm_embed_tokens(tfm_run *run, tfm_value *y, const tfm_transformer *t, cons
 /* What a decoder sub-layer of the cache adds: keys and values of the new rows. */
 tfm_value *tfm_cache_append(tfm_run *run, tfm_cache *cache, uint32_t layer, const tfm_value *qkv, size_t column);
 
-/* A stack applied to embedded rows. */
-tfm_value *tfm_encoder_stack(tfm_run *run, tfm_value *y, tfm_value *x, const tfm_layer *layer);
-tfm_value *tfm_decoder_stack(tfm_run *run, tfm_value *y, tfm_value *x, tfm_value *memory, const tfm_layer *layer);
+/* y = n layers applied to x one after the other, then the final norm of pre-norm stacks (NULL: none). x is lost without a tape. */
+void tfm_stack_run(tfm_run *run, tfm_value *y, tfm_value *x, tfm_value *memory, const tfm_layer *layer, tfm_layer_fn *fn,
+                   uint32_t n, const tfm_norm *final);
+
+/* The stacks, applied to embedded rows. */
+void tfm_encoder_stack(tfm_run *run, tfm_value *y, tfm_value *x, const tfm_layer *layer);
+void tfm_decoder_stack(tfm_run *run, tfm_value *y, tfm_value *x, tfm_value *memory, const tfm_layer *layer);
 
 #endif
