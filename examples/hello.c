@@ -34,6 +34,7 @@ static tfm_status learn(tfm_model **out, tfm_error *error)
     tfm_trainer_options_init(&training, sizeof training);
     training.dropout = 0;
     training.warmup = 50;
+    training.lr_scale = 0.15f;
     training.max_steps = 150;
 
     tfm_status status = tfm_model_options_preset(&sizes, "tiny", error);

@@ -5,9 +5,9 @@
 #   --short   a small training and a low bar, without questions: for the tests
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
-lines=200000 tests=2000 seconds=172 wanted=98 vocabulary=1000 short=
+lines=200000 tests=2000 seconds=172 wanted=98 vocabulary=1000 average=4 short=
 if [ "${1-}" = --short ]; then
-    lines=60000 tests=300 seconds=40 wanted=40 vocabulary=800 short=1
+    lines=60000 tests=300 seconds=60 wanted=40 vocabulary=800 average=1 short=1
     shift
 fi
 case "${1-}" in -*) echo "usage: $0 [--short] [FOLDER]" >&2; exit 2 ;; esac
@@ -37,7 +37,7 @@ say "Training for at most $seconds seconds"
 "$tfm" train --src "$corpus/train.src" --tgt "$corpus/train.tgt" --valid-src "$corpus/valid.src" \
     --valid-tgt "$corpus/valid.tgt" --model "$model" --restart --preset tiny --set n_encoder_layers=2 \
     --set n_decoder_layers=2 --vocab-size "$vocabulary" --batch-tokens 1024 --lr-scale 0.6 --warmup 300 --dropout 0 \
-    --label-smoothing 0 --valid-every 250 --checkpoint-every 150 --average 4 --max-time "$seconds" --log "$out/log.csv"
+    --label-smoothing 0 --valid-every 250 --checkpoint-every 150 --average "$average" --max-time "$seconds" --log "$out/log.csv"
 "$build/examples/plot_log" "$out/log.csv" "$out/loss.svg"
 
 say "Translating held-out lines with beam search"
