@@ -261,6 +261,11 @@ START_TEST(a_head_too_wide_is_refused_before_it_is_saved)
     ck_assert_status(tfm_config_check(&o, &error), TFM_E_INVALID, error);
     ck_assert_ptr_nonnull(strstr(error.message, "8192"));
     ck_assert_ptr_nonnull(strstr(error.message, "4096"));
+    o.d_k = 64;
+    ck_assert_status(tfm_config_check(&o, &error), TFM_E_INVALID, error);
+    o.d_k = 0;
+    o.d_v = 64;
+    ck_assert_status(tfm_config_check(&o, &error), TFM_E_INVALID, error);
     o = base_options();
     o.d_model = 8192;
     o.n_heads = 2;
