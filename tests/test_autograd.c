@@ -338,6 +338,7 @@ START_TEST(inference_gives_temporaries_back)
                 tfm_run_release(&s.run, mark);
             }
             peaks[recording][n - 1] = s.run.arena.peak;
+            ck_assert_uint_eq(s.run.n_values, recording ? n * 40 : 0);
         }
     ck_assert_uint_eq(peaks[0][0], peaks[0][1]);
     ck_assert_uint_eq(peaks[1][0] * 2, peaks[1][1]);
