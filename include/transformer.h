@@ -551,6 +551,32 @@ TFM_API tfm_status tfm_bleu(tfm_bleu_result *result, size_t struct_size, const t
                             const tfm_text *const *refs, size_t n_refs, const tfm_bleu_options *options,
                             tfm_error *error);
 
+/* ------------------------------------------------------------------------------------------------ measuring ---- */
+
+/* How fast a part of the library is on this machine, by itself: for benchmarks and diagnosis. Grows at the end. */
+typedef struct tfm_measurement {
+    uint32_t struct_size;
+    uint32_t reserved;
+    const char *name;  /* what was measured; static storage                                                  */
+    const char *twin;  /* the instruction set it was compiled for, "ref" being portable C; static storage    */
+    double seconds;    /* of a call: median                                                                  */
+    double flops;      /* arithmetic operations of a call                                                    */
+    double bytes;      /* that a call must read and write at least, each once                                */
+} tfm_measurement;
+
+typedef struct tfm_measure_options {
+    uint32_t struct_size;
+    uint32_t n_threads; /* 0: all cores; default 1                                                           */
+    double   seconds;   /* about how long to measure; default 0.1. At least one call, after one that does not count */
+    const tfm_allocator *allocator; /* NULL: malloc */
+} tfm_measure_options;
+
+TFM_API void tfm_measure_options_init(tfm_measure_options *options, size_t struct_size);
+/* The product of a linear layer, c [m][n] = a [m][k] b^T with b [n][k], float32; struct_size = sizeof *result, options NULL:
+ * defaults. Sizes in 1..2^31. since 0.1 */
+TFM_API tfm_status tfm_measure_product(tfm_measurement *result, size_t struct_size, size_t m, size_t n, size_t k,
+                                       const tfm_measure_options *options, tfm_error *error);
+
 #ifdef __cplusplus
 }
 #endif

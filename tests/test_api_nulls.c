@@ -141,6 +141,8 @@ static void null_mathematics(void)
     tfm_trainer_options_init(NULL, sizeof(tfm_trainer_options));
     tfm_attention_options_init(NULL, sizeof(tfm_attention_options));
     tfm_bleu_options_init(NULL, sizeof(tfm_bleu_options));
+    tfm_measure_options_init(NULL, sizeof(tfm_measure_options));
+    REFUSED(tfm_measure_product(NULL, 0, 1, 1, 1, NULL, NULL));
 }
 
 /* A handle of each kind does its work, on two threads. */

@@ -62,6 +62,13 @@ static tfm_status use_bleu_options(const void *options)
     return tfm_bleu(&r, sizeof r, lines_of_text, 3, &refs, 1, options, &error);
 }
 
+static tfm_status use_measure_options(const void *options)
+{
+    tfm_measurement r;
+
+    return tfm_measure_product(&r, sizeof r, 1, 1, 1, options, &error);
+}
+
 static void init_tokenizer(void *o, size_t size)
 {
     tfm_tokenizer_options_init(o, size);
@@ -86,6 +93,10 @@ static void init_bleu(void *o, size_t size)
 {
     tfm_bleu_options_init(o, size);
 }
+static void init_measure(void *o, size_t size)
+{
+    tfm_measure_options_init(o, size);
+}
 
 static const struct {
     size_t size;
@@ -98,6 +109,7 @@ static const struct {
     {sizeof(tfm_trainer_options), init_trainer, use_trainer_options},
     {sizeof(tfm_attention_options), init_attention, use_attention_options},
     {sizeof(tfm_bleu_options), init_bleu, use_bleu_options},
+    {sizeof(tfm_measure_options), init_measure, use_measure_options},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds, ROOM = 1024 };
 
@@ -231,6 +243,15 @@ static void fill_progress(void *result, size_t size)
     tfm_trainer_free(t);
 }
 
+static void fill_measurement(void *result, size_t size)
+{
+    tfm_measure_options o;
+
+    tfm_measure_options_init(&o, sizeof o);
+    o.seconds = 0.0;
+    ck_assert_ok(tfm_measure_product(result, size, 1, 1, 1, &o, &error), error);
+}
+
 START_TEST(results_are_cut_to_what_the_caller_knows)
 {
     static const struct {
@@ -240,7 +261,8 @@ START_TEST(results_are_cut_to_what_the_caller_knows)
                    {fill_options, sizeof(tfm_model_options), sizeof(tfm_model_options)},
                    {fill_bleu, sizeof(tfm_bleu_result), sizeof(tfm_bleu_result)},
                    {fill_report, sizeof(tfm_data_report), sizeof(tfm_data_report)},
-                   {fill_progress, sizeof(tfm_progress), offsetof(tfm_progress, steps_total)}};
+                   {fill_progress, sizeof(tfm_progress), offsetof(tfm_progress, steps_total)},
+                   {fill_measurement, sizeof(tfm_measurement), offsetof(tfm_measurement, seconds)}};
 
     for (size_t r = 0; r < sizeof results / sizeof *results; r++) {
         any_options full, part;

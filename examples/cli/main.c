@@ -22,6 +22,8 @@ static const command *const commands[] = {
     &command_tokenizer_decode,
     &command_average,
     &command_inspect,
+    &command_bench_train,
+    &command_bench_gemm,
 };
 
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
@@ -66,14 +68,34 @@ static const command *find_command(int argc, char **argv, int *used)
     return NULL;
 }
 
-/* "tfm tokenizer" alone is no command. */
-static int tokenizer_overview(int argc, char **argv)
+/* "tfm tokenizer" and "tfm bench" alone are no commands, but share a page. */
+static bool is_group(const char *name)
 {
+    const size_t length = strlen(name);
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        if (strncmp(commands[i]->name, name, length) == 0 && commands[i]->name[length] == ' ') return true;
+    return false;
+}
+
+/* "learn, encode, decode": the second words of a group's commands. */
+static void list_words(const char *group, char *out, size_t size)
+{
+    const size_t length = strlen(group);
+    size_t used = 0;
+    for (size_t i = 0; i < N_COMMANDS && used < size; i++)
+        if (strncmp(commands[i]->name, group, length) == 0 && commands[i]->name[length] == ' ')
+            used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", commands[i]->name + length + 1);
+}
+
+static int group_overview(const char *group, int argc, char **argv)
+{
+    char words[128];
+    list_words(group, words, sizeof words);
     if (argc < 2 || (strcmp(argv[1], "--help") != 0 && strcmp(argv[1], "-h") != 0))
-        return console_usage("tokenizer needs one of learn, encode, decode; 'tfm tokenizer --help' explains");
-    printf("Usage: tfm tokenizer learn|encode|decode [options]\n\nCommands\n");
-    print_commands("tokenizer ");
-    printf("\n'tfm tokenizer learn --help' and so on explain them.\n");
+        return console_usage("%s needs one of %s; 'tfm %s --help' explains", group, words, group);
+    printf("Usage: tfm %s COMMAND [options]\n\nCommands\n", group);
+    print_commands(group);
+    printf("\n'tfm %s %.*s --help' and so on explain them.\n", group, (int)strcspn(words, ","), words);
     return EXIT_SUCCESS;
 }
 
@@ -81,8 +103,8 @@ static int unknown_command(int argc, char **argv)
 {
     char name[64];
     snprintf(name, sizeof name, "%s", argv[0]);
-    if (strcmp(name, "tokenizer") == 0) {
-        if (argc < 2 || argv[1][0] == '-') return tokenizer_overview(argc, argv);
+    if (is_group(name)) {
+        if (argc < 2 || argv[1][0] == '-') return group_overview(name, argc, argv);
         snprintf(name, sizeof name, "%s %s", argv[0], argv[1]);
     }
     const char *near = nearest_name(name, command_name, N_COMMANDS, NULL);

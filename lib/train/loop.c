@@ -1,24 +1,16 @@
 /* The loop over updates. */
 #include "train/loop.h"
+#include "base/clock.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
-
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 void tfm_loop_begin(tfm_loop *loop, tfm_training *training, const tfm_loop_hooks *hooks, uint64_t *kept, size_t *n_kept)
 {
     *loop = (tfm_loop){.training = training, .kept = kept, .n_kept = n_kept, .saved_step = UINT64_MAX, .valid_step = UINT64_MAX};
     if (hooks) loop->hooks = *hooks;
-    loop->began = loop->saved = now();
+    loop->began = loop->saved = tfm_now();
     loop->first_step = training->at.step;
     loop->progress = (tfm_progress){.struct_size = sizeof loop->progress, .step = training->at.step,
                                     .epoch = training->at.epoch, .valid_bleu = -1.0, .seconds_left = -1.0,
@@ -80,7 +72,7 @@ tfm_status tfm_loop_step(tfm_loop *loop, bool *epoch_done, tfm_error *error)
     p->nll = update.sums.nll / tokens;
     p->learning_rate = update.rate;
     p->gradient_norm = update.norm;
-    p->seconds = now() - loop->began;
+    p->seconds = tfm_now() - loop->began;
     p->tokens_per_s = measure_rate(loop, update.sums.target_tokens);
     estimate_end(loop);
     *epoch_done = update.epoch_done;
@@ -131,7 +123,7 @@ static tfm_status save(tfm_loop *loop, tfm_error *error)
         return status;
     }
     forget_old(loop);
-    loop->saved = now();
+    loop->saved = tfm_now();
     loop->saved_step = step;
     loop->progress.path = loop->path;
     return TFM_OK;
@@ -156,7 +148,7 @@ static tfm_status validate(tfm_loop *loop, tfm_error *error)
     if (better) at->best = criterion;
     at->stale = better ? 0 : at->stale + 1;
     p->best_valid = at->best;
-    p->seconds = now() - loop->began;
+    p->seconds = tfm_now() - loop->began;
     loop->valid_step = at->step;
     return TFM_OK;
 }
@@ -172,7 +164,7 @@ static const char *ended(tfm_loop *loop)
     if (o->max_steps && at->step >= o->max_steps) snprintf(m, size, "max_steps %llu reached", (unsigned long long)o->max_steps);
     else if (o->max_epochs && at->epoch >= o->max_epochs)
         snprintf(m, size, "max_epochs %llu reached", (unsigned long long)o->max_epochs);
-    else if (o->max_seconds > 0.0 && now() - loop->began >= o->max_seconds)
+    else if (o->max_seconds > 0.0 && tfm_now() - loop->began >= o->max_seconds)
         snprintf(m, size, "max_seconds %.0f reached", o->max_seconds);
     else if (o->patience && at->stale >= o->patience)
         snprintf(m, size, "%llu validations without a better one (patience)", (unsigned long long)at->stale);
@@ -193,7 +185,7 @@ static bool save_due(const tfm_loop *loop, bool epoch_done)
     const tfm_trainer_options *o = loop->training->options;
 
     if (!o->checkpoint_path) return false;
-    if (o->checkpoint_seconds > 0.0 && now() - loop->saved >= o->checkpoint_seconds) return true;
+    if (o->checkpoint_seconds > 0.0 && tfm_now() - loop->saved >= o->checkpoint_seconds) return true;
     if (o->checkpoint_steps) return loop->training->at.step % o->checkpoint_steps == 0;
     return o->checkpoint_seconds <= 0.0 && epoch_done;
 }

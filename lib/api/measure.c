@@ -1,0 +1,134 @@
+/* tfm_measure: parts of the library timed by themselves. */
+#include "base/clock.h"
+#include "kernels/gemm.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define OPTIONS_SIZE_0_1 (offsetof(tfm_measure_options, allocator) + sizeof(void *))
+
+enum { SAMPLES = 1001 }; /* times kept of one measurement */
+
+void tfm_measure_options_init(tfm_measure_options *options, size_t struct_size)
+{
+    const tfm_measure_options defaults = {.n_threads = 1, .seconds = 0.1};
+    tfm_options_fill(options, struct_size, &defaults, sizeof defaults);
+}
+
+static tfm_status read_options(tfm_measure_options *o, const tfm_measure_options *options, tfm_error *error)
+{
+    tfm_status status = TFM_OK;
+
+    tfm_measure_options_init(o, sizeof *o);
+    if (options) status = tfm_options_read(o, sizeof *o, OPTIONS_SIZE_0_1, options, error);
+    if (status == TFM_OK && !(o->seconds >= 0.0 && o->seconds <= 3600.0))
+        status = tfm_fail(error, TFM_E_INVALID, "seconds is %g, not in 0..3600", o->seconds);
+    return status;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+typedef void timed_fn(const void *args);
+
+/* Seconds of n calls. */
+static double time_calls(timed_fn *fn, const void *args, size_t n)
+{
+    const double begin = tfm_now();
+
+    for (size_t i = 0; i < n; i++) fn(args);
+    return tfm_now() - begin;
+}
+
+/* Median seconds of a call. Calls are timed in groups that last long beside the reading of the clock. */
+static double measure(timed_fn *fn, const void *args, double seconds)
+{
+    static const double group_seconds = 2e-5;
+    double times[SAMPLES];
+    const double end = tfm_now() + seconds, once = time_calls(fn, args, 1);
+    const size_t group = once < group_seconds ? (size_t)(group_seconds / fmax(once, 1e-9)) + 1 : 1;
+    size_t n = 0;
+
+    do times[n++] = time_calls(fn, args, group) / (double)group;
+    while (n < SAMPLES && tfm_now() < end);
+    qsort(times, n, sizeof *times, compare);
+    return times[n / 2];
+}
+
+typedef struct product {
+    tfm_pool *pool;
+    float *scratch;
+    tfm_gemm gemm;
+} product;
+
+static void run_product(const void *args)
+{
+    const product *p = args;
+
+    tfm_gemm_run(tfm_kernels_for(tfm_cpu_flags()), p->pool, p->scratch, &p->gemm);
+}
+
+/* Values around zero of which sums stay ordinary numbers. */
+static void fill(float *x, size_t n)
+{
+    uint32_t state = 1;
+
+    for (size_t i = 0; i < n; i++) {
+        state = state * 1664525u + 1013904223u;
+        x[i] = (float)(state >> 8) * 0x1p-23f - 1.0f;
+    }
+}
+
+/* Operands, then the scratch of the threads. */
+static void plan(tfm_arena *arena, product *p, size_t m, size_t n, size_t k)
+{
+    float *a = tfm_arena_floats(arena, m, k), *b = tfm_arena_floats(arena, n, k), *c = tfm_arena_floats(arena, m, n);
+
+    p->gemm = (tfm_gemm){.m = m, .n = n, .k = k, .a = a, .a_row = k, .a_col = 1, .b = b, .b_row = 1, .b_col = k, .c = c,
+                         .c_row = n};
+    p->scratch = tfm_arena_floats(arena, tfm_pool_threads(p->pool), TFM_GEMM_SCRATCH);
+}
+
+static tfm_status time_product(double *seconds, size_t m, size_t n, size_t k, const tfm_measure_options *o, tfm_error *error)
+{
+    const tfm_allocator allocator = tfm_allocator_or_default(o->allocator);
+    tfm_arena arena = {0};
+    tfm_block block = {0};
+    product p = {0};
+    tfm_status status = tfm_pool_create(&p.pool, o->n_threads, &allocator, error);
+
+    if (status != TFM_OK) return status;
+    plan(&arena, &p, m, n, k);
+    if (!arena.bad && tfm_block_reserve(&block, &allocator, arena.used, &arena)) {
+        plan(&arena, &p, m, n, k);
+        fill(block.memory, block.size / sizeof(float));
+        *seconds = measure(run_product, &p, o->seconds);
+    } else {
+        status = tfm_fail(error, TFM_E_NOMEM, "a product of %zu x %zu x %zu: no memory", m, n, k);
+    }
+    tfm_block_free(&block, &allocator);
+    tfm_pool_free(p.pool);
+    return status;
+}
+
+tfm_status tfm_measure_product(tfm_measurement *result, size_t struct_size, size_t m, size_t n, size_t k,
+                               const tfm_measure_options *options, tfm_error *error)
+{
+    const size_t most = (size_t)1 << 31;
+    tfm_measurement r = {.struct_size = sizeof r, .name = "product", .twin = "ref"};
+    tfm_measure_options o;
+    tfm_status status = read_options(&o, options, error);
+
+    if (status != TFM_OK) return status;
+    if (!result) return tfm_fail(error, TFM_E_INVALID, "result is NULL");
+    if (!m || !n || !k || m > most || n > most || k > most)
+        return tfm_fail(error, TFM_E_INVALID, "m %zu, n %zu, k %zu: each must be in 1..2147483648", m, n, k);
+    r.flops = 2.0 * (double)m * (double)n * (double)k;
+    r.bytes = 4.0 * ((double)m * (double)k + (double)n * (double)k + (double)m * (double)n);
+    status = time_product(&r.seconds, m, n, k, &o, error);
+    if (status == TFM_OK) tfm_result_write(result, struct_size, &r, sizeof r);
+    return status;
+}
