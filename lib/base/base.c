@@ -161,10 +161,10 @@ bool tfm_block_reserve(tfm_block *block, const tfm_allocator *a, size_t size, tf
 
     if (!tfm_add(size, TFM_ALIGN, &padded)) return false;
     if (padded > block->size) {
-        void *grown = a->resize(a->user, NULL, 0, padded);
-        if (!grown) return false;
-        tfm_block_free(block, a);
-        *block = (tfm_block){grown, padded};
+        tfm_block_free(block, a); /* first: old and new together may be more than there is */
+        void *memory = a->resize(a->user, NULL, 0, padded);
+        if (!memory) return false;
+        *block = (tfm_block){memory, padded};
     }
     const size_t skew = (size_t)(-(uintptr_t)block->memory) % TFM_ALIGN;
     *arena = (tfm_arena){.base = (unsigned char *)block->memory + skew, .size = block->size - skew};

@@ -78,7 +78,7 @@ typedef struct tfm_block {
     size_t size;
 } tfm_block;
 
-/* Makes arena a placing one of at least size bytes; contents are lost when it grows. false: no memory, the block is unchanged. */
+/* Makes arena a placing one of at least size bytes; contents are lost when it grows. false: no memory, the block is empty. */
 bool tfm_block_reserve(tfm_block *block, const tfm_allocator *a, size_t size, tfm_arena *arena);
 void tfm_block_free(tfm_block *block, const tfm_allocator *a);
 
