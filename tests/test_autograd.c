@@ -364,6 +364,66 @@ START_TEST(gradients_share_buffers)
 }
 END_TEST
 
+/* Gaps that touch are one, the smallest that fits is taken, and what is given back at the end is the arena's again. */
+START_TEST(gradients_of_all_sizes_share_room)
+{
+    static const size_t rows[] = {4, 1, 2, 8, 1, 7, 3};
+    faulty f = {.fail_at = SIZE_MAX};
+    tfm_value *v[7];
+    bool fresh;
+    stage s;
+
+    ck_assert_int_eq(stage_begin(&s, &f), TFM_OK);
+    tfm_run_measure(&s.run, true);
+    for (size_t i = 0; i < 7; i++) v[i] = tfm_value_view(&s.run, input, rows[i], 16);
+    for (size_t i = 0; i < 5; i++) tfm_grad_take(&s.run, v[i], &fresh);
+    ck_assert_uint_eq(s.run.arena.used, 16 * TFM_ALIGN);
+    float *first = v[0]->grad, *fourth = v[3]->grad;
+    tfm_grad_release(&s.run, v[3]);
+    tfm_grad_release(&s.run, v[0]);
+    tfm_grad_release(&s.run, v[2]);
+    tfm_grad_release(&s.run, v[1]); /* gaps: all but the last, which are one */
+    ck_assert_uint_eq(s.run.n_gaps, 1);
+    must(tfm_grad_take(&s.run, v[5], &fresh) == first && fresh);
+    must(tfm_grad_take(&s.run, v[3], &fresh) == fourth);
+    ck_assert_uint_eq(s.run.n_gaps, 0);
+    tfm_grad_release(&s.run, v[5]);
+    must(tfm_grad_take(&s.run, v[1], &fresh) == first);
+    must(tfm_grad_take(&s.run, v[6], &fresh) == first + 16);
+    tfm_grad_move(v[0], v[1]);
+    must(v[0]->grad == first && !v[1]->grad);
+    ck_assert_uint_eq(s.run.arena.peak, 16 * TFM_ALIGN);
+    tfm_grad_release(&s.run, v[4]);
+    tfm_grad_release(&s.run, v[3]); /* the end, and what touches it, is no gap */
+    ck_assert_uint_eq(s.run.arena.used, 4 * TFM_ALIGN);
+    ck_assert_uint_eq(s.run.n_gaps, 0);
+    tfm_grads_cut(&s.run, TFM_ALIGN);
+    ck_assert_uint_eq(s.run.arena.used, TFM_ALIGN);
+    stage_end(&s);
+}
+END_TEST
+
+/* Of the gaps that fit, the smallest. */
+START_TEST(the_smallest_gap_is_taken)
+{
+    static const size_t rows[] = {4, 1, 2, 1, 3, 1};
+    faulty f = {.fail_at = SIZE_MAX};
+    tfm_value *v[6];
+    bool fresh;
+    stage s;
+
+    ck_assert_int_eq(stage_begin(&s, &f), TFM_OK);
+    tfm_run_measure(&s.run, true);
+    for (size_t i = 0; i < 6; i++) tfm_grad_take(&s.run, v[i] = tfm_value_view(&s.run, input, rows[i], 16), &fresh);
+    const float *second = v[2]->grad, *third = v[4]->grad;
+    for (size_t i = 0; i < 6; i += 2) tfm_grad_release(&s.run, v[i]);
+    ck_assert_uint_eq(s.run.n_gaps, 3);
+    must(tfm_grad_take(&s.run, v[2], &fresh) == second);
+    must(tfm_grad_take(&s.run, tfm_value_view(&s.run, input, 2, 16), &fresh) == third);
+    stage_end(&s);
+}
+END_TEST
+
 static unsigned visits[1000];
 
 static void visit(const void *args, size_t begin, size_t end, size_t thread)
@@ -421,6 +481,8 @@ static Suite *suite(void)
     tcase_add_test(c, a_step_that_does_not_fit_is_bad);
     tcase_add_test(c, inference_gives_temporaries_back);
     tcase_add_test(c, gradients_share_buffers);
+    tcase_add_test(c, gradients_of_all_sizes_share_room);
+    tcase_add_test(c, the_smallest_gap_is_taken);
     tcase_add_test(c, rows_are_shared_out_once);
     tcase_add_test(c, m26_dropout_is_for_training);
     suite_add_tcase(s, c);

@@ -41,7 +41,7 @@ void tfm_op_linear(tfm_run *run, tfm_value *y, tfm_value *x, const tfm_linear *w
 
 /*
  * Sub-layer connection (3.1): sum = x + dropout(s), y = LN(sum). Post-norm goes on with y alone, pre-norm with both.
- * s NULL: only the norm of x (pass sum == x). y NULL (and norm NULL): only the sum.
+ * s NULL: only the norm of x (pass sum == x). y NULL (and norm NULL): only the sum. sum may lie over s.
  */
 void tfm_op_add_norm(tfm_run *run, tfm_value *sum, tfm_value *y, tfm_value *x, tfm_value *s, const tfm_norm *norm,
                      float rate, uint32_t site);

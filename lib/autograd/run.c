@@ -31,7 +31,7 @@ void tfm_run_destroy(tfm_run *run)
         tfm_free(&run->allocator, c, 1, sizeof *c);
     }
     tfm_free(&run->allocator, run->records, run->record_capacity, sizeof *run->records);
-    tfm_free(&run->allocator, run->free_grads, run->free_grad_capacity, sizeof *run->free_grads);
+    tfm_free(&run->allocator, run->gaps, run->gap_capacity, sizeof *run->gaps);
     tfm_free(&run->allocator, run->scratch, tfm_pool_threads(run->pool) * run->scratch_size, sizeof(float));
     tfm_block_free(&run->block, &run->allocator);
     *run = (tfm_run){0};
@@ -39,7 +39,7 @@ void tfm_run_destroy(tfm_run *run)
 
 static void forget(tfm_run *run, bool recording)
 {
-    run->n_values = run->n_records = run->n_free_grads = 0;
+    run->n_values = run->n_records = run->n_gaps = 0;
     run->recording = recording;
     run->bad = false;
 }
@@ -85,6 +85,11 @@ tfm_value *tfm_value_new(tfm_run *run, size_t rows, size_t cols)
     return tfm_value_view(run, tfm_arena_floats(&run->arena, rows, cols), rows, cols);
 }
 
+tfm_value *tfm_value_over(tfm_run *run, const tfm_value *v)
+{
+    return tfm_value_view(run, v->data, v->rows, v->cols);
+}
+
 tfm_mark tfm_run_mark(const tfm_run *run)
 {
     return (tfm_mark){run->arena.used, run->n_values};
@@ -123,53 +128,6 @@ void tfm_run_backward(tfm_run *run)
     walk_back(run, 0);
 }
 
-float *tfm_grad_take(tfm_run *run, tfm_value *v, bool *fresh)
-{
-    const size_t n = v->rows * v->cols;
-
-    *fresh = !v->grad;
-    if (v->grad) return v->grad;
-    for (size_t i = run->n_free_grads; i-- > 0;)
-        if (run->free_grads[i].n == n) {
-            v->grad = run->free_grads[i].data;
-            run->free_grads[i] = run->free_grads[--run->n_free_grads];
-            return v->grad;
-        }
-    return v->grad = tfm_arena_floats(&run->arena, v->rows, v->cols);
-}
-
-typedef struct fill_args {
-    float *data;
-} fill_args;
-
-static void zero_rows(const void *args, size_t begin, size_t end, size_t thread)
-{
-    const fill_args *a = args;
-    (void)thread;
-    memset(a->data + begin, 0, (end - begin) * sizeof *a->data);
-}
-
-float *tfm_grad_zeroed(tfm_run *run, tfm_value *v)
-{
-    bool fresh;
-    float *grad = tfm_grad_take(run, v, &fresh);
-    const fill_args args = {grad};
-
-    if (fresh) tfm_run_rows(run, zero_rows, &args, v->rows * v->cols, 1 << 16);
-    return grad;
-}
-
-void tfm_grad_release(tfm_run *run, tfm_value *v)
-{
-    if (!v->grad) return;
-    if (tfm_grow(&run->allocator, &run->free_grads, &run->free_grad_capacity, run->n_free_grads + 1,
-                 sizeof *run->free_grads))
-        run->free_grads[run->n_free_grads++] = (tfm_free_grad){v->grad, v->rows * v->cols};
-    else
-        run->bad = true;
-    v->grad = NULL;
-}
-
 typedef struct layer_args {
     tfm_layer_fn *fn;
     tfm_value *y, *x, *memory;
@@ -178,17 +136,6 @@ typedef struct layer_args {
         unsigned char bytes[TFM_LAYER_CONTEXT];
     } context;
 } layer_args;
-
-/* Gradient buffers beyond a released place must not be handed out again. */
-static void forget_grads_from(tfm_run *run, size_t used)
-{
-    const uintptr_t start = (run->arena.base ? (uintptr_t)run->arena.base : (uintptr_t)TFM_ALIGN) + used;
-    size_t kept = 0;
-
-    for (size_t i = 0; i < run->n_free_grads; i++)
-        if ((uintptr_t)run->free_grads[i].data < start) run->free_grads[kept++] = run->free_grads[i];
-    run->n_free_grads = kept;
-}
 
 /* The inputs' gradients are placed before the layer's own values, which are given back at the end. */
 static void layer_backward(tfm_run *run, const void *args)
@@ -201,9 +148,8 @@ static void layer_backward(tfm_run *run, const void *args)
     const tfm_mark mark = tfm_run_mark(run);
     a->fn(run, a->y, a->x, a->memory, a->context.bytes);
     walk_back(run, stop);
-    run->arena.used = mark.used;
     run->n_values = mark.n_values;
-    forget_grads_from(run, mark.used);
+    tfm_grads_cut(run, mark.used);
 }
 
 void tfm_run_layer(tfm_run *run, tfm_layer_fn *fn, tfm_value *y, tfm_value *x, tfm_value *memory, const void *context,

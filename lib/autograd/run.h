@@ -37,10 +37,11 @@ typedef struct tfm_record {
     } args;
 } tfm_record;
 
-typedef struct tfm_free_grad {
-    float *data;
-    size_t n; /* floats */
-} tfm_free_grad;
+/* Room between gradient buffers; see grads.c. */
+typedef struct tfm_gap {
+    unsigned char *start;
+    size_t bytes; /* multiple of TFM_ALIGN */
+} tfm_gap;
 
 struct tfm_run {
     const tfm_kernels *kernels;
@@ -58,8 +59,8 @@ struct tfm_run {
     tfm_value nowhere; /* serves when no value can be had; bad is set then */
     tfm_record *records;
     size_t n_records, record_capacity;
-    tfm_free_grad *free_grads;
-    size_t n_free_grads, free_grad_capacity;
+    tfm_gap *gaps; /* in the order of their places */
+    size_t n_gaps, gap_capacity;
     tfm_block block;     /* the arena's memory                     */
     float *scratch;      /* per thread, for kernels: see run.c     */
     size_t scratch_size; /* floats per thread                      */
@@ -87,6 +88,8 @@ static inline float *tfm_run_scratch(const tfm_run *run, size_t thread)
 /* A new value with room for its data, or one that views memory of the caller. */
 tfm_value *tfm_value_new(tfm_run *run, size_t rows, size_t cols);
 tfm_value *tfm_value_view(tfm_run *run, float *data, size_t rows, size_t cols);
+/* A new value that takes v's place: v's data is lost when it is written. */
+tfm_value *tfm_value_over(tfm_run *run, const tfm_value *v);
 
 /* Temporaries between mark and release are given back, unless a tape still needs them. */
 typedef struct tfm_mark {
@@ -106,8 +109,12 @@ void tfm_run_backward(tfm_run *run);
 float *tfm_grad_take(tfm_run *run, tfm_value *v, bool *fresh);
 /* The same, filled with zeros when fresh: for operations that can only add. */
 float *tfm_grad_zeroed(tfm_run *run, tfm_value *v);
+/* Hands from's gradient on to be that of to, which has the same shape and none yet. */
+void tfm_grad_move(tfm_value *to, tfm_value *from);
 /* Gives the gradient of v back when its operation has used it. */
 void tfm_grad_release(tfm_run *run, tfm_value *v);
+/* Gives back all that the arena holds beyond used, gradients included. */
+void tfm_grads_cut(tfm_run *run, size_t used);
 
 /*
  * A layer: y = layer(x, memory); context (at most TFM_LAYER_CONTEXT bytes) is copied. Executed as it is, or, when the run records and

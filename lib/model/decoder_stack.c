@@ -1,6 +1,7 @@
 /* The decoder (3.1): N layers of masked self-attention, attention on the encoder's output, and feed-forward. */
 #include "model/layers.h"
 
+/* extra: pre-norm LN(x), post-norm the last sum. */
 typedef struct buffers {
     tfm_value *attended, *sum, *normed, *crossed, *sum2, *normed2, *fed, *extra;
 } buffers;
@@ -38,11 +39,16 @@ static void decoder_layer(tfm_run *run, tfm_value *y, tfm_value *x, tfm_value *m
 {
     const tfm_layer *layer = context;
     const tfm_mark mark = tfm_run_mark(run);
-    tfm_value *v[8];
+    const bool pre = layer->t->weights->options.norm_order == TFM_PRE_NORM;
+    tfm_value *v[5];
 
-    for (int i = 0; i < 8; i++) v[i] = tfm_value_new(run, x->rows, x->cols);
-    const buffers b = {v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]};
-    if (layer->t->weights->options.norm_order == TFM_PRE_NORM) pre_norm(run, y, x, memory, layer, &b);
+    for (int i = 0; i < 5; i++) v[i] = tfm_value_new(run, x->rows, x->cols);
+    const buffers b = {
+        .attended = v[0], .sum = tfm_value_over(run, v[0]), .normed = v[1],
+        .crossed = v[2], .sum2 = tfm_value_over(run, v[2]), .normed2 = v[3],
+        .fed = v[4], .extra = pre ? tfm_value_new(run, x->rows, x->cols) : tfm_value_over(run, v[4]),
+    };
+    if (pre) pre_norm(run, y, x, memory, layer, &b);
     else post_norm(run, y, x, memory, layer, &b);
     tfm_run_release(run, mark);
 }

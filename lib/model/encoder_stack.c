@@ -11,7 +11,7 @@ static void encoder_layer(tfm_run *run, tfm_value *y, tfm_value *x, tfm_value *m
     const uint32_t site = layer->index * TFM_SITES;
     const float rate = t->rates.residual;
     const tfm_mark mark = tfm_run_mark(run);
-    tfm_value *attended = tfm_value_new(run, rows, d), *sum = tfm_value_new(run, rows, d);
+    tfm_value *attended = tfm_value_new(run, rows, d), *sum = tfm_value_over(run, attended);
     tfm_value *normed = tfm_value_new(run, rows, d), *fed = tfm_value_new(run, rows, d);
     (void)memory;
 
@@ -23,7 +23,7 @@ static void encoder_layer(tfm_run *run, tfm_value *y, tfm_value *x, tfm_value *m
         tfm_feedforward(run, fed, normed, layer, &w->feedforward, false);
         tfm_op_add_norm(run, y, NULL, sum, fed, NULL, rate, site + TFM_SITE_FEEDFORWARD);
     } else {
-        tfm_value *sum2 = tfm_value_new(run, rows, d);
+        tfm_value *sum2 = tfm_value_over(run, fed);
         tfm_self_attention(run, attended, x, layer, &w->attention, false);
         tfm_op_add_norm(run, sum, normed, x, attended, &w->attention.norm, rate, site + TFM_SITE_ATTENTION);
         tfm_feedforward(run, fed, normed, layer, &w->feedforward, false);
