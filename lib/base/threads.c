@@ -1,4 +1,4 @@
-/* The thread pool: one mutex, two conditions, an atomic task counter. */
+/* The thread pool: tasks are taken by an atomic counter; who finds none looks again for some microseconds, then sleeps. */
 #include "base/threads.h"
 
 #include <errno.h>
@@ -8,7 +8,10 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-enum { MAX_THREADS = 1024 };
+enum {
+    MAX_THREADS = 1024,
+    PATIENCE = 1000, /* pauses: 10 to 50 microseconds, more than lies between two loops of a step and less than a wake-up costs */
+};
 
 struct tfm_pool {
     tfm_allocator allocator;
@@ -20,41 +23,79 @@ struct tfm_pool {
         pthread_t thread;
         size_t index;
     } *workers;
-    pthread_mutex_t mutex;
-    pthread_cond_t work, done;
-    uint64_t round; /* counts loops; workers wait for the next one */
-    size_t busy;    /* workers inside the present round            */
-    bool quit;
+    size_t patience; /* looks at the state before a thread goes to sleep */
+    /* The present loop. Who has taken a task may read the rest: the loop does not end before that task does. */
     tfm_task_fn *fn;
     void *arg;
     size_t n_tasks;
-    atomic_size_t next;
+    atomic_size_t untaken, unfinished;
+    /* Sleep. A sleeper first counts itself and then looks at the state again; a waker changes the state and then looks for sleepers. */
+    pthread_mutex_t mutex;
+    pthread_cond_t work, done;
+    atomic_size_t asleep;
+    atomic_bool caller_asleep, quit;
 };
 
-static void take_tasks(tfm_pool *pool, size_t thread)
+static void pause_briefly(void)
 {
-    for (size_t task; (task = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed)) < pool->n_tasks;)
-        pool->fn(pool->arg, task, thread);
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
+
+/* One task after the other until all are taken; whether there was any. */
+static bool take_tasks(tfm_pool *pool, size_t thread)
+{
+    bool any = false;
+
+    for (size_t left = atomic_load(&pool->untaken); left;) {
+        if (!atomic_compare_exchange_weak(&pool->untaken, &left, left - 1)) continue;
+        any = true;
+        pool->fn(pool->arg, pool->n_tasks - left, thread);
+        if (atomic_fetch_sub(&pool->unfinished, 1) == 1 && atomic_load(&pool->caller_asleep)) {
+            pthread_mutex_lock(&pool->mutex);
+            pthread_cond_signal(&pool->done);
+            pthread_mutex_unlock(&pool->mutex);
+        }
+        left = atomic_load(&pool->untaken);
+    }
+    return any;
+}
+
+static void sleep_until_work(tfm_pool *pool)
+{
+    pthread_mutex_lock(&pool->mutex);
+    atomic_fetch_add(&pool->asleep, 1);
+    while (!atomic_load(&pool->untaken) && !atomic_load(&pool->quit)) pthread_cond_wait(&pool->work, &pool->mutex);
+    atomic_fetch_sub(&pool->asleep, 1);
+    pthread_mutex_unlock(&pool->mutex);
 }
 
 static void *worker_main(void *arg)
 {
     struct worker *w = arg;
     tfm_pool *pool = w->pool;
-    uint64_t seen = 0;
+    size_t looks = 0;
 
-    pthread_mutex_lock(&pool->mutex);
-    for (;;) {
-        while (!pool->quit && pool->round == seen) pthread_cond_wait(&pool->work, &pool->mutex);
-        if (pool->quit) break;
-        seen = pool->round;
-        pthread_mutex_unlock(&pool->mutex);
-        take_tasks(pool, w->index);
-        pthread_mutex_lock(&pool->mutex);
-        if (--pool->busy == 0) pthread_cond_signal(&pool->done);
+    while (!atomic_load(&pool->quit)) {
+        if (take_tasks(pool, w->index)) looks = 0;
+        else if (looks++ < pool->patience) pause_briefly();
+        else sleep_until_work(pool);
     }
-    pthread_mutex_unlock(&pool->mutex);
     return NULL;
+}
+
+static void wait_for_others(tfm_pool *pool)
+{
+    for (size_t looks = 0; looks < pool->patience; looks++) {
+        if (!atomic_load(&pool->unfinished)) return;
+        pause_briefly();
+    }
+    pthread_mutex_lock(&pool->mutex);
+    atomic_store(&pool->caller_asleep, true);
+    while (atomic_load(&pool->unfinished)) pthread_cond_wait(&pool->done, &pool->mutex);
+    atomic_store(&pool->caller_asleep, false);
+    pthread_mutex_unlock(&pool->mutex);
 }
 
 static size_t usable_cores(void)
@@ -90,6 +131,7 @@ tfm_status tfm_pool_create(tfm_pool **out, uint32_t n_threads, const tfm_allocat
     pool->allocator = a;
     pool->n_threads = n_threads ? n_threads : usable_cores();
     pool->process = getpid();
+    pool->patience = pool->n_threads <= usable_cores() ? PATIENCE : 0;
     pthread_mutex_init(&pool->mutex, NULL);
     pthread_cond_init(&pool->work, NULL);
     pthread_cond_init(&pool->done, NULL);
@@ -113,7 +155,7 @@ tfm_status tfm_pool_create(tfm_pool **out, uint32_t n_threads, const tfm_allocat
 static void stop_workers(tfm_pool *pool)
 {
     pthread_mutex_lock(&pool->mutex);
-    pool->quit = true;
+    atomic_store(&pool->quit, true);
     pthread_cond_broadcast(&pool->work);
     pthread_mutex_unlock(&pool->mutex);
     for (size_t i = 0; i < pool->n_started; i++) pthread_join(pool->workers[i].thread, NULL);
@@ -143,19 +185,16 @@ void tfm_pool_run(tfm_pool *pool, tfm_task_fn *fn, void *arg, size_t n_tasks)
         for (size_t task = 0; task < n_tasks; task++) fn(arg, task, 0);
         return;
     }
-    pthread_mutex_lock(&pool->mutex);
     pool->fn = fn;
     pool->arg = arg;
     pool->n_tasks = n_tasks;
-    atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
-    pool->busy = pool->n_started;
-    pool->round++;
-    pthread_cond_broadcast(&pool->work);
-    pthread_mutex_unlock(&pool->mutex);
-
+    atomic_store(&pool->unfinished, n_tasks);
+    atomic_store(&pool->untaken, n_tasks);
+    if (atomic_load(&pool->asleep)) {
+        pthread_mutex_lock(&pool->mutex);
+        pthread_cond_broadcast(&pool->work);
+        pthread_mutex_unlock(&pool->mutex);
+    }
     take_tasks(pool, 0);
-
-    pthread_mutex_lock(&pool->mutex);
-    while (pool->busy) pthread_cond_wait(&pool->done, &pool->mutex);
-    pthread_mutex_unlock(&pool->mutex);
+    wait_for_others(pool);
 }
