@@ -149,7 +149,8 @@ static inline oracle_model model_oracle(const model_trial *t)
     oracle_model o = {.w = &t->weights, .rates = t->transformer.rates, .training = t->run.training};
 
     memcpy(&o.seed, t->run.key, sizeof o.seed);
-    memcpy(&o.batch, t->run.batch, sizeof o.batch);
+    o.batch = t->run.batch;
+    memcpy(o.first_row, t->run.first_row, sizeof o.first_row);
     o.data = oracle_wide(t->data, t->weights.size);
     return o;
 }

@@ -126,7 +126,8 @@ static inline void trial_run(trial *t, const tfm_kernels *kernels, uint32_t thre
     ck_assert_ok(tfm_run_create(&t->run, pool, kernels, &a, &error), error);
     t->run.training = true;
     memcpy(t->run.key, &t->mask.seed, sizeof t->run.key);
-    memcpy(t->run.batch, &t->mask.batch, sizeof t->run.batch);
+    t->run.batch = t->mask.batch;
+    t->run.first_row[0] = t->run.first_row[1] = t->mask.first_row;
     tfm_run_measure(&t->run, true);
     trial_pass(t);
     ck_assert(!t->run.bad && !t->run.arena.bad);

@@ -53,17 +53,17 @@ static inline void draw_all(float *x, size_t n, uint64_t *state)
     for (size_t i = 0; i < n; i++) x[i] = draw(state);
 }
 
-/* Where a mask of dropout comes from (kernels.h): counter = {block, site ^ high block << 16, batch}, half-words low
- * first. */
+/* Where a mask of dropout comes from (kernels.h). */
 typedef struct oracle_mask {
-    uint64_t seed, batch;
-    uint32_t site;
+    uint64_t seed;
+    uint32_t batch, site;
     double rate;
+    uint32_t first_row;
 } oracle_mask;
 
-static inline void oracle_philox(uint32_t c[4], uint32_t k0, uint32_t k1)
+static inline void oracle_philox(uint32_t c[4], uint32_t k0, uint32_t k1, uint32_t rounds)
 {
-    for (uint32_t round = 0; round < 10; round++) {
+    for (uint32_t round = 0; round < rounds; round++) {
         const uint64_t a = UINT64_C(0xD2511F53) * c[0], b = UINT64_C(0xCD9E8D57) * c[2];
         const uint32_t next[4] = {(uint32_t)(b >> 32) ^ c[1] ^ (k0 + round * 0x9E3779B9u), (uint32_t)b,
                                   (uint32_t)(a >> 32) ^ c[3] ^ (k1 + round * 0xBB67AE85u), (uint32_t)a};
@@ -71,24 +71,25 @@ static inline void oracle_philox(uint32_t c[4], uint32_t k0, uint32_t k1)
     }
 }
 
-/* Multiplier of element i: 0, or 1 / (1 - P) with P in 65536ths. */
-static inline double oracle_keep(const oracle_mask *mask, uint64_t i)
+/* Multiplier of element i of a row: 0, or 1 / (1 - P) with P in 65536ths. Of the numbers of its group i % 64 is, from the
+ * left, one bit for the pair of words, one for the half, three for the block and one for the word of the pair. */
+static inline double oracle_keep(const oracle_mask *mask, size_t row, uint64_t i)
 {
-    const uint64_t block = i / 8;
-    uint32_t c[4] = {(uint32_t)block, mask->site ^ (uint32_t)(block >> 32) << 16, (uint32_t)mask->batch,
-                     (uint32_t)(mask->batch >> 32)};
+    const uint32_t pair = i >> 5 & 1, half = i >> 4 & 1, block = i >> 1 & 7, second = i & 1;
+    uint32_t c[4] = {(uint32_t)(i / 64 * 8 + block), mask->first_row + (uint32_t)row, mask->site, mask->batch};
     const double threshold = floor(mask->rate * 65536.0 + 0.5);
 
     if (threshold == 0.0) return 1.0;
-    oracle_philox(c, (uint32_t)mask->seed, (uint32_t)(mask->seed >> 32));
-    return (double)(c[i % 8 / 2] >> i % 2 * 16 & 0xFFFF) < threshold ? 0.0 : 65536.0 / (65536.0 - threshold);
+    oracle_philox(c, (uint32_t)mask->seed, (uint32_t)(mask->seed >> 32), 7);
+    const uint32_t number = (c[2 * pair + 1 - second] >> 16 * half & 0xFFFF) ^ 0x8000; /* as if it were signed */
+    return (double)number < threshold ? 0.0 : 65536.0 / (65536.0 - threshold);
 }
 
-/* y *= mask, rows of the mask padded to a multiple of 8 elements; y is row first and what follows it of the whole. */
+/* y *= mask; y is row first and what follows it of the whole. */
 static inline void oracle_drop(double *y, size_t rows, size_t cols, const oracle_mask *mask, size_t first)
 {
     for (size_t r = 0; r < rows; r++)
-        for (size_t c = 0; c < cols; c++) y[r * cols + c] *= oracle_keep(mask, (first + r) * ((cols + 7) / 8 * 8) + c);
+        for (size_t c = 0; c < cols; c++) y[r * cols + c] *= oracle_keep(mask, first + r, c);
 }
 
 /* ----------------------------------------------------------------------------------------------- equations ---- */
@@ -127,7 +128,7 @@ typedef struct oracle_head {
     bool causal;
     const float *mask;       /* [m][n] or NULL                     */
     double scale;            /* 0: 1 / sqrt(d_k)                   */
-    const oracle_mask *drop; /* NULL: none; element first + i * width + j */
+    const oracle_mask *drop; /* NULL: none; row 0, element first + i * width + j */
     uint64_t first;
     double *out, *weights; /* weights [m][n], may be NULL; before dropout */
 } oracle_head;
@@ -157,7 +158,7 @@ static inline void oracle_attention(const oracle_head *h)
         for (size_t c = 0; c < h->d_v; c++) out[c] = 0.0;
         for (size_t j = 0; j < h->n; j++) {
             const double p = sum > 0.0 ? s[j] / sum : 0.0; /* a query that sees no key: zeros */
-            const double kept = h->drop ? p * oracle_keep(h->drop, h->first + i * ((h->n + 7) / 8 * 8) + j) : p;
+            const double kept = h->drop ? p * oracle_keep(h->drop, 0, h->first + i * ((h->n + 7) / 8 * 8) + j) : p;
             if (h->weights) h->weights[i * h->n + j] = p;
             for (size_t c = 0; c < h->d_v; c++) out[c] += kept * h->v[j * h->v_stride + c];
         }

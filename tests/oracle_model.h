@@ -14,7 +14,8 @@ typedef struct oracle_model {
     const float *position; /* NULL: computed or learned      */
     tfm_rates rates;       /* dropout                         */
     bool training;
-    uint64_t seed, batch; /* of the masks                    */
+    uint64_t seed;         /* of the masks                    */
+    uint32_t batch, first_row[2]; /* source, target           */
 } oracle_model;
 
 /* A parameter by name, NULL when the configuration has none. */
@@ -40,29 +41,28 @@ static inline const double *oracle_find(const oracle_model *m, const char *forma
 
 static inline oracle_mask oracle_site(const oracle_model *m, float rate, uint32_t site)
 {
-    return (oracle_mask){m->seed, m->batch, site, m->training ? (double)rate : 0.0};
+    const uint32_t first_row = m->first_row[site == TFM_SITE_TARGET_EMBEDDING ||
+                                            (site >= TFM_SITE_DECODER && site < TFM_SITE_SOURCE_EMBEDDING)];
+
+    return (oracle_mask){m->seed, m->batch, site, m->training ? (double)rate : 0.0, first_row};
 }
 
-/* What a sentence of a batch must know of the others: the masks count rows of the whole batch. */
-typedef struct oracle_place {
-    size_t first, rows; /* row of its first query; queries of the batch */
-    size_t all_keys;    /* keys of the batch                            */
-} oracle_place;
-
-/* y [m][d] = MultiHead(x, memory, memory), 3.2.2; weights [h][m][n] or NULL. */
+/* y [m][d] = MultiHead(x, memory, memory), 3.2.2; weights [h][m][n] or NULL. Masks: each head has a site of its own, whose row is
+ * the first of the sentence's queries in the batch. */
 static inline void oracle_multi_head(const oracle_model *o, double *y, const double *x, size_t m, const double *memory,
-                                     size_t n, const char *owner, bool causal, uint32_t site, oracle_place place,
+                                     size_t n, const char *owner, bool causal, uint32_t site, size_t first,
                                      double *weights)
 {
     const tfm_model_options *c = &o->w->options;
     const size_t d = c->d_model, h = c->n_heads, hk = h * c->d_k, hv = h * c->d_v;
-    const oracle_mask mask = oracle_site(o, o->rates.attention, site);
+    oracle_mask mask = oracle_site(o, o->rates.attention, site);
     double *q = oracle_new(m * hk), *k = oracle_new(n * hk), *v = oracle_new(n * hv), *heads = oracle_new(m * hv);
 
     oracle_linear(q, x, oracle_find(o, "%squery.weight", owner), oracle_find(o, "%squery.bias", owner), m, d, hk);
     oracle_linear(k, memory, oracle_find(o, "%skey.weight", owner), oracle_find(o, "%skey.bias", owner), n, d, hk);
     oracle_linear(v, memory, oracle_find(o, "%svalue.weight", owner), oracle_find(o, "%svalue.bias", owner), n, d, hv);
-    for (size_t i = 0; i < h; i++)
+    mask.first_row += (uint32_t)first;
+    for (size_t i = 0; i < h; i++, mask.site += 1u << 16)
         oracle_attention(&(oracle_head){.q = q + i * c->d_k,
                                         .k = k + i * c->d_k,
                                         .v = v + i * c->d_v,
@@ -76,7 +76,6 @@ static inline void oracle_multi_head(const oracle_model *o, double *y, const dou
                                         .d_v = c->d_v,
                                         .causal = causal,
                                         .drop = &mask,
-                                        .first = (place.first + i * place.rows) * ((place.all_keys + 7) / 8 * 8),
                                         .out = heads + i * c->d_v,
                                         .weights = weights ? weights + i * m * n : NULL});
     oracle_linear(y, heads, oracle_find(o, "%soutput.weight", owner), oracle_find(o, "%soutput.bias", owner), m, hv, d);
@@ -156,48 +155,48 @@ static inline void oracle_embed(const oracle_model *o, double *x, const int32_t 
 }
 
 /* memory [n][d] of one source. */
-static inline void oracle_encoder(const oracle_model *o, double *x, const int32_t *ids, size_t n, oracle_place place)
+static inline void oracle_encoder(const oracle_model *o, double *x, const int32_t *ids, size_t n, size_t first)
 {
     const size_t d = o->w->options.d_model;
     double *s = oracle_new(n * d);
     char attention[64], feedforward[64];
 
-    oracle_embed(o, x, ids, n, false, place.first);
+    oracle_embed(o, x, ids, n, false, first);
     for (uint32_t i = 0; i < o->w->options.n_encoder_layers; i++) {
         const uint32_t site = i * TFM_SITES;
         snprintf(attention, sizeof attention, "encoder.layers.%u.attention.", i);
         snprintf(feedforward, sizeof feedforward, "encoder.layers.%u.feedforward.", i);
         const double *in = oracle_before(o, x, n, attention);
-        oracle_multi_head(o, s, in, n, in, n, attention, false, site + TFM_SITE_ATTENTION_WEIGHTS, place, NULL);
-        oracle_after(o, x, s, n, attention, site + TFM_SITE_ATTENTION, place.first);
+        oracle_multi_head(o, s, in, n, in, n, attention, false, site + TFM_SITE_ATTENTION_WEIGHTS, first, NULL);
+        oracle_after(o, x, s, n, attention, site + TFM_SITE_ATTENTION, first);
         oracle_feedforward(o, s, oracle_before(o, x, n, feedforward), n, feedforward, site + TFM_SITE_RELU,
-                           place.first);
-        oracle_after(o, x, s, n, feedforward, site + TFM_SITE_FEEDFORWARD, place.first);
+                           first);
+        oracle_after(o, x, s, n, feedforward, site + TFM_SITE_FEEDFORWARD, first);
     }
     if (o->w->options.norm_order == TFM_PRE_NORM) oracle_layer_norm(o, x, x, n, "encoder.");
 }
 
 /* hidden [m][d] of one target's inputs over memory [n][d]. */
 static inline void oracle_decoder(const oracle_model *o, double *x, const int32_t *ids, size_t m, const double *memory,
-                                  size_t n, oracle_place self, oracle_place cross)
+                                  size_t n, size_t first)
 {
     double *s = oracle_new(m * o->w->options.d_model);
     char owner[3][64];
 
-    oracle_embed(o, x, ids, m, true, self.first);
+    oracle_embed(o, x, ids, m, true, first);
     for (uint32_t i = 0; i < o->w->options.n_decoder_layers; i++) {
         const uint32_t site = TFM_SITE_DECODER + i * TFM_SITES;
         snprintf(owner[0], sizeof owner[0], "decoder.layers.%u.attention.", i);
         snprintf(owner[1], sizeof owner[1], "decoder.layers.%u.cross.", i);
         snprintf(owner[2], sizeof owner[2], "decoder.layers.%u.feedforward.", i);
         const double *in = oracle_before(o, x, m, owner[0]);
-        oracle_multi_head(o, s, in, m, in, m, owner[0], true, site + TFM_SITE_ATTENTION_WEIGHTS, self, NULL);
-        oracle_after(o, x, s, m, owner[0], site + TFM_SITE_ATTENTION, self.first);
+        oracle_multi_head(o, s, in, m, in, m, owner[0], true, site + TFM_SITE_ATTENTION_WEIGHTS, first, NULL);
+        oracle_after(o, x, s, m, owner[0], site + TFM_SITE_ATTENTION, first);
         oracle_multi_head(o, s, oracle_before(o, x, m, owner[1]), m, memory, n, owner[1], false,
-                          site + TFM_SITE_CROSS_WEIGHTS, cross, NULL);
-        oracle_after(o, x, s, m, owner[1], site + TFM_SITE_CROSS, self.first);
-        oracle_feedforward(o, s, oracle_before(o, x, m, owner[2]), m, owner[2], site + TFM_SITE_RELU, self.first);
-        oracle_after(o, x, s, m, owner[2], site + TFM_SITE_FEEDFORWARD, self.first);
+                          site + TFM_SITE_CROSS_WEIGHTS, first, NULL);
+        oracle_after(o, x, s, m, owner[1], site + TFM_SITE_CROSS, first);
+        oracle_feedforward(o, s, oracle_before(o, x, m, owner[2]), m, owner[2], site + TFM_SITE_RELU, first);
+        oracle_after(o, x, s, m, owner[2], site + TFM_SITE_FEEDFORWARD, first);
     }
     if (o->w->options.norm_order == TFM_PRE_NORM) oracle_layer_norm(o, x, x, m, "decoder.");
 }
@@ -223,16 +222,14 @@ static inline double oracle_batch_loss(const oracle_model *o, const oracle_batch
                                        double *memory_out, double *logits_out)
 {
     const size_t used = oracle_used, d = o->w->options.d_model, V = o->w->options.vocab_size;
-    const size_t sources = b->source_offset[b->n], targets = b->target_offset[b->n];
     double loss = 0.0, nll;
 
     for (size_t s = 0; s < b->n; s++) {
         const size_t i = b->source_offset[s], j = b->target_offset[s], n = b->source_offset[s + 1] - i;
         const size_t m = b->target_offset[s + 1] - j;
         double *memory = oracle_new(n * d), *hidden = oracle_new(m * d), *z = oracle_new(m * V);
-        oracle_encoder(o, memory, b->sources + i, n, (oracle_place){i, sources, sources});
-        oracle_decoder(o, hidden, b->inputs + j, m, memory, n, (oracle_place){j, targets, targets},
-                       (oracle_place){j, targets, sources});
+        oracle_encoder(o, memory, b->sources + i, n, i);
+        oracle_decoder(o, hidden, b->inputs + j, m, memory, n, j);
         oracle_logits(o, z, hidden, m);
         for (size_t r = 0; r < m; r++) loss += oracle_loss(z + r * V, V, (size_t)b->labels[j + r], eps, uniform, &nll);
         if (memory_out) memcpy(memory_out + i * d, memory, n * d * sizeof *memory);

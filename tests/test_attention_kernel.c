@@ -63,13 +63,14 @@ static tfm_dropout dropout_of(const oracle_mask *m)
     const uint32_t threshold = (uint32_t)(m->rate * 65536.0 + 0.5);
 
     return (tfm_dropout){{(uint32_t)m->seed, (uint32_t)(m->seed >> 32)},
-                         {(uint32_t)m->batch, (uint32_t)(m->batch >> 32)},
+                         m->batch,
                          m->site,
+                         m->first_row,
                          threshold,
                          65536.0f / (65536.0f - (float)threshold)};
 }
 
-static const oracle_mask drop = {UINT64_C(0x1020304050607080), 3, 6, 0.25};
+static const oracle_mask drop = {UINT64_C(0x1020304050607080), 3, 6, 0.25, 9};
 
 /* The same head for the oracle; key_rows are resolved into a copy. */
 static oracle_head mirror(const tfm_head *h)

@@ -35,16 +35,18 @@ static void attend_op(trial *t)
     tfm_op_attention(&t->run, t->out[0].value, &a);
 }
 
-/* Masks: head by head over all queries, a row for each as wide as all keys of the batch, in blocks of 8. */
+/* Masks: each head has a site of its own, whose row is the first of the segment's queries. */
 static void attend_oracle(trial *t)
 {
     const attend_case *c = t->params;
     const size_t hk = c->heads * c->d_k, hv = c->heads * c->d_v, *keys = c->self ? q_offset : k_offset;
-    const size_t q_cols = c->self ? 2 * hk + hv : hk, kv_cols = c->self ? q_cols : hk + hv, rows = q_offset[c->n];
+    const size_t q_cols = c->self ? 2 * hk + hv : hk, kv_cols = c->self ? q_cols : hk + hv;
     const double *q = t->in[0].wide, *kv = t->in[c->self ? 0 : 1].wide;
 
     for (size_t s = 0; s < c->n; s++)
-        for (size_t h = 0; h < c->heads; h++)
+        for (size_t h = 0; h < c->heads; h++) {
+            const oracle_mask mask = {t->mask.seed, t->mask.batch, t->mask.site | (uint32_t)h << 16, t->mask.rate,
+                                      t->mask.first_row + (uint32_t)q_offset[s]};
             oracle_attention(&(oracle_head){
                 .q = q + q_offset[s] * q_cols + h * c->d_k,
                 .k = kv + keys[s] * kv_cols + (c->self ? hk : 0) + h * c->d_k,
@@ -58,10 +60,10 @@ static void attend_oracle(trial *t)
                 .d_k = c->d_k,
                 .d_v = c->d_v,
                 .causal = c->causal,
-                .drop = &t->mask,
-                .first = (q_offset[s] + h * rows) * ((keys[c->n] + 7) / 8 * 8),
+                .drop = &mask,
                 .out = t->out[0].wide + q_offset[s] * hv + h * c->d_v,
             });
+        }
 }
 
 static void check_attend(int twin, attend_case c)
@@ -73,7 +75,7 @@ static void check_attend(int twin, attend_case c)
         q_offset[s + 1] = q_offset[s] + c.m_of[s];
         k_offset[s + 1] = k_offset[s] + c.n_of[s];
     }
-    t.mask = (oracle_mask){UINT64_C(0x99abcdef01234567), 2, 4096, c.rate};
+    t.mask = (oracle_mask){UINT64_C(0x99abcdef01234567), 2, 4096, c.rate, 60};
     trial_input(&t, "q", q_offset[c.n], c.self ? 2 * hk + hv : hk);
     if (!c.self) trial_input(&t, "kv", k_offset[c.n], hk + hv);
     trial_output(&t, "y", q_offset[c.n], hv);
@@ -172,12 +174,12 @@ static void layers_oracle(trial *t)
     for (size_t l = 0; l < LAYERS; l++) {
         oracle_linear(inner, x, w, NULL, ROWS, D, FF);
         for (size_t i = 0; i < ROWS * FF; i++) inner[i] = fmax(inner[i], 0.0);
-        oracle_drop(inner, ROWS, FF, &(oracle_mask){t->mask.seed, t->mask.batch, 1, (double)0.2f}, 0);
+        oracle_drop(inner, ROWS, FF, &(oracle_mask){t->mask.seed, t->mask.batch, 1, (double)0.2f, t->mask.first_row}, 0);
         oracle_linear(outer, inner, w + D * FF, NULL, ROWS, FF, D);
         oracle_linear(other, t->in[1].wide, w + 2 * D * FF, NULL, ROWS, D, D);
-        oracle_drop(other, ROWS, D, &(oracle_mask){t->mask.seed, t->mask.batch, 2, (double)0.1f}, 0);
+        oracle_drop(other, ROWS, D, &(oracle_mask){t->mask.seed, t->mask.batch, 2, (double)0.1f, t->mask.first_row}, 0);
         for (size_t i = 0; i < ROWS * D; i++) outer[i] += other[i];
-        oracle_drop(outer, ROWS, D, &(oracle_mask){t->mask.seed, t->mask.batch, 3, (double)0.3f}, 0);
+        oracle_drop(outer, ROWS, D, &(oracle_mask){t->mask.seed, t->mask.batch, 3, (double)0.3f, t->mask.first_row}, 0);
         for (size_t i = 0; i < ROWS * D; i++) x[i] += outer[i];
         oracle_norm(l + 1 < LAYERS ? x : t->out[0].wide, x, gamma, gamma + D, ROWS, D, (double)1e-5f);
     }
@@ -191,7 +193,7 @@ START_TEST(m28_a_recomputed_layer_has_the_same_gradients)
     layer_case c = {0};
     trial t = trial_begin(layers_op, layers_oracle, &c, 5);
 
-    t.mask = (oracle_mask){17, 18, 0, 0.0};
+    t.mask = (oracle_mask){17, 18, 0, 0.0, 19};
     trial_seed(&t, trial_input(&t, "x", ROWS, D)); /* with another consumer */
     trial_input(&t, "memory", ROWS, D);
     trial_weight(&t, "weights", WEIGHTS);
@@ -453,7 +455,7 @@ END_TEST
 
 START_TEST(m26_dropout_is_for_training)
 {
-    tfm_run run = {.training = false, .key = {1, 2}, .batch = {3, 4}};
+    tfm_run run = {.training = false, .key = {1, 2}, .batch = 3, .first_row = {4, 5}};
 
     ck_assert_uint_eq(tfm_run_dropout(&run, 0.5f, 7).threshold, 0);
     must(tfm_run_dropout(&run, 0.5f, 7).scale == 1.0f);
@@ -461,7 +463,8 @@ START_TEST(m26_dropout_is_for_training)
     const tfm_dropout d = tfm_run_dropout(&run, 0.1f, 7);
     ck_assert_uint_eq(d.threshold, 6554);
     must(d.scale == 65536.0f / 58982.0f);
-    must(d.key[0] == 1 && d.key[1] == 2 && d.batch[0] == 3 && d.batch[1] == 4 && d.site == 7);
+    must(d.key[0] == 1 && d.key[1] == 2 && d.batch == 3 && d.site == 7 && d.first_row == 4);
+    ck_assert_uint_eq(tfm_run_dropout(&run, 0.1f, TFM_SITE_TARGET | 7).first_row, 5);
     ck_assert_uint_eq(tfm_run_dropout(&run, 0.0f, 7).threshold, 0);
     must(isfinite(tfm_run_dropout(&run, 0.9999999f, 7).scale));
 }

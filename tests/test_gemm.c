@@ -87,15 +87,15 @@ static double wanted(const tfm_gemm *g, const float *before, size_t i, size_t j,
     if (g->bias) sum += (double)g->bias[j];
     if (g->bias) *size += fabs((double)g->bias[j]);
     if (g->relu) sum = fmax(sum, 0.0);
-    return g->dropout ? sum * oracle_keep(mask, i * ((g->n + 7) / 8 * 8) + j) : sum;
+    return g->dropout ? sum * oracle_keep(mask, i, j) : sum;
 }
 
 static void check_product(const tfm_kernels *kernels, const pool *p, shape s, bool a_rows, bool b_rows, extra e)
 {
-    const oracle_mask mask = {UINT64_C(0x1122334455667788), 9, 21, e.rate};
+    const oracle_mask mask = {UINT64_C(0x1122334455667788), 9, 21, e.rate, 33};
     const uint32_t threshold = (uint32_t)(e.rate * 65536.0 + 0.5);
     const tfm_dropout dropout = {
-        {0x55667788, 0x11223344}, {9, 0}, 21, threshold, 65536.0f / (65536.0f - (float)threshold)};
+        {0x55667788, 0x11223344}, 9, 21, 33, threshold, 65536.0f / (65536.0f - (float)threshold)};
     const tfm_gemm g = new_gemm(s, a_rows, b_rows, e, &dropout, s.m * 100 + s.n * 10 + s.k);
 
     memcpy(c_other, c_data, s.m * g.c_row * sizeof *c_data);
@@ -237,7 +237,7 @@ START_TEST(m49_bits_do_not_depend_on_threads)
     static const uint32_t threads[] = {2, 5};
     pool one = new_pool(1);
     const tfm_kernels *kernels = twin(_i);
-    const tfm_dropout dropout = {{1, 2}, {3, 4}, 5, 20000, 65536.0f / 45536.0f};
+    const tfm_dropout dropout = {{1, 2}, 3, 5, 4, 20000, 65536.0f / 45536.0f};
 
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         tfm_gemm g = new_gemm(shapes[i], i & 1, i & 2, extras[6], &dropout, 8);

@@ -228,7 +228,7 @@ START_TEST(m28_m49_threads_and_recomputation_change_no_bit)
         model_trial t;
         model_begin(&t, &o, threads[i % 3], trial_flags(_i));
         t.run.training = true;
-        t.run.key[0] = t.run.batch[0] = 5;
+        t.run.key[0] = t.run.batch = 5;
         t.transformer.rates = (tfm_rates){0.3f, 0.2f, 0.1f, 0.2f, i >= 3};
         model_pass(&t, &b, true);
         if (!i) first = copy_of(&t, t.gradients, t.weights.size), loss = t.loss, peak = t.peak;
@@ -365,7 +365,7 @@ START_TEST(m26_dropout_is_off_outside_training)
     float *plain = copy_of(&t, t.logits, 77);
     t.transformer.rates = (tfm_rates){.residual = 0.5f, .embedding = 0.5f, .attention = 0.5f, .relu = 0.5f};
     for (uint32_t i = 0; i < 2; i++) {
-        t.run.batch[0] = i;
+        t.run.batch = i;
         model_pass(&t, &golden_batch, false);
         same_bits(t.logits, plain, 77, "logits");
     }
@@ -397,7 +397,7 @@ START_TEST(m27_dropout_keeps_the_mean)
     t.run.training = true;
     for (uint32_t n = 0; n < PASSES; n++) {
         tfm_value y = {.data = embedded, .rows = 5, .cols = 8};
-        t.run.batch[0] = n;
+        t.run.batch = n;
         tfm_embed_tokens(&t.run, &y, &t.transformer, &s, false);
         for (size_t i = 0; i < 40; i++) sum[i] += (double)embedded[i] / PASSES;
     }
@@ -464,7 +464,7 @@ START_TEST(m46_a_long_source_works)
     model_pass(&t, &b, false);
     const oracle_model oracle = model_oracle(&t);
     double *memory = oracle_new(N * 8);
-    oracle_encoder(&oracle, memory, ids, N, (oracle_place){0, N, N});
+    oracle_encoder(&oracle, memory, ids, N, 0);
     near_all(t.memory, memory, N * 8, 0.1, 1e-5, "memory");
     model_end(&t);
 }

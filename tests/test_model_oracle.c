@@ -81,7 +81,8 @@ static void start(model_trial *t, const variant *v, unsigned cpu_flags, bool dro
     if (!dropout) return;
     t->run.training = true;
     t->run.key[0] = 12345, t->run.key[1] = 6;
-    t->run.batch[0] = 7, t->run.batch[1] = 8;
+    t->run.batch = 7;
+    t->run.first_row[0] = 300, t->run.first_row[1] = 4000000000;
     t->transformer.rates = (tfm_rates){.residual = 0.2f, .embedding = 0.1f, .attention = 0.15f, .relu = 0.25f};
 }
 

@@ -35,7 +35,7 @@ static void check_linear(int twin, linear_case c, bool seeded)
 {
     trial t = trial_begin(linear_op, linear_oracle, &c, c.rows + 10 * c.in + 100 * c.out);
 
-    t.mask = (oracle_mask){UINT64_C(0xabcdef0123456789), UINT64_C(0x1111111122222222), 31, c.rate};
+    t.mask = (oracle_mask){UINT64_C(0xabcdef0123456789), 0x11112222, 31, c.rate, 77};
     side *x = trial_input(&t, "x", c.rows, c.in);
     if (seeded) trial_seed(&t, x);
     trial_weight(&t, "W", c.out * c.in);
@@ -99,7 +99,7 @@ static void check_norm(int twin, norm_case c, bool seeded)
 {
     trial t = trial_begin(norm_op, norm_oracle, &c, c.rows + 10 * c.d);
 
-    t.mask = (oracle_mask){UINT64_C(0x0bcdef0123456789), 5, 4099, c.rate};
+    t.mask = (oracle_mask){UINT64_C(0x0bcdef0123456789), 5, 4099, c.rate, 1000};
     side *x = trial_input(&t, "x", c.rows, c.d);
     if (seeded) trial_seed(&t, x);
     if (c.add) trial_input(&t, "s", c.rows, c.d);
@@ -142,7 +142,7 @@ START_TEST(add_norm_agrees_when_the_sum_is_used_nowhere_else)
     for (size_t i = 0; i < 8; i++) {
         const norm_case c = {sizes[i], sizes[7 - i] + 1, true, true, 0.2};
         trial t = trial_begin(post_norm_op, post_norm_oracle, &c, i);
-        t.mask = (oracle_mask){3, 5, 4099, c.rate};
+        t.mask = (oracle_mask){3, 5, 4099, c.rate, 1000};
         trial_input(&t, "x", c.rows, c.d);
         trial_input(&t, "s", c.rows, c.d);
         trial_weight(&t, "gamma", c.d);
@@ -207,7 +207,7 @@ START_TEST(m22_embed_agrees_with_repeated_ids)
             trial t = trial_begin(embed_op, embed_oracle, &c, i + 10 * j);
             for (size_t r = 0; r < c.rows; r++) c.ids[r] = (int32_t)(draw_bits(&t.state) % (c.vocab + 1)) - 1;
             for (size_t r = 0; r < c.rows; r++) c.at[r] = (uint32_t)(draw_bits(&t.state) % c.positions);
-            t.mask = (oracle_mask){7, 8, 8192, c.rate};
+            t.mask = (oracle_mask){7, 8, 8192, c.rate, 5};
             trial_weight(&t, "table", c.vocab * c.d);
             side *position = trial_weight(&t, "position", c.positions * c.d);
             trial_output(&t, "y", c.rows, c.d);

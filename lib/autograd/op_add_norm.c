@@ -17,11 +17,6 @@ typedef struct pass {
     bool x_fresh, sum_fresh;
 } pass;
 
-static size_t width8(size_t d)
-{
-    return (d + 7) & ~(size_t)7;
-}
-
 static void forward_rows(const void *args, size_t begin, size_t end, size_t thread)
 {
     const pass *p = args;
@@ -31,10 +26,7 @@ static void forward_rows(const void *args, size_t begin, size_t end, size_t thre
 
     for (size_t r = begin; r < end; r++) {
         float *sum = a->sum->data + r * d;
-        if (a->s) {
-            p->kernels->dropout(sum, a->s->data + r * d, d, &a->dropout, r * width8(d));
-            p->kernels->add(sum, a->x->data + r * d, d);
-        }
+        if (a->s) p->kernels->add_dropped(sum, a->x->data + r * d, a->s->data + r * d, d, &a->dropout, (uint32_t)r);
         if (a->y)
             p->kernels->layer_norm(a->y->data + r * d, a->stats + 2 * r, sum, a->norm->gamma, a->norm->beta, d, a->norm->eps);
     }
@@ -60,7 +52,7 @@ static void backward_rows(const void *args, size_t begin, size_t end, size_t thr
         if (!a->s) continue;
         if (p->x_fresh) memcpy(p->dx + r * d, d_sum, d * sizeof *d_sum);
         else p->kernels->add(p->dx + r * d, d_sum, d);
-        p->kernels->dropout(p->ds + r * d, d_sum, d, &a->dropout, r * width8(d));
+        p->kernels->dropout(p->ds + r * d, d_sum, d, &a->dropout, (uint32_t)r, 0);
     }
 }
 

@@ -19,14 +19,14 @@ typedef struct pass {
     bool backward;
 } pass;
 
-/* Masks of different heads and sequences lie end to end, each row padded to 8 elements. */
-static uint64_t mask_start(const attend_args *a, size_t segment, size_t head)
+/* Each head of a sequence has masks of its own: those of its site at the sequence's first row. */
+static tfm_dropout dropout_of(const attend_args *a, size_t first_query, size_t head)
 {
-    const size_t *keys = a->t.keys.offset;
-    const uint64_t longest = ((keys[a->t.keys.n] + 7) & ~(size_t)7); /* bounds any row of the batch */
+    tfm_dropout d = a->dropout;
 
-    (void)segment;
-    return (a->t.queries.offset[segment] + head * a->y->rows) * longest;
+    d.site |= (uint32_t)head << 16;
+    d.first_row += (uint32_t)first_query;
+    return d;
 }
 
 static tfm_head head_of(const attend_args *a, size_t segment, size_t head)
@@ -48,8 +48,7 @@ static tfm_head head_of(const attend_args *a, size_t segment, size_t head)
         .key_rows = t->key_rows ? t->key_rows + k0 : NULL,
         .scale = 1.0f / sqrtf((float)t->d_k),
         .causal = t->causal,
-        .dropout = a->dropout,
-        .first = mask_start(a, segment, head),
+        .dropout = dropout_of(a, q0, head),
         .out = a->y->data + q0 * a->y->cols + head * t->d_v,
         .out_stride = a->y->cols,
         .lse = a->lse ? a->lse + head * a->y->rows + q0 : NULL,

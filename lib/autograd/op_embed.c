@@ -21,26 +21,26 @@ static void forward_rows(const void *args, size_t begin, size_t end, size_t thre
 {
     const pass *p = args;
     const embed_args *a = p->a;
-    const size_t d = a->e.d, width = (d + 7) & ~(size_t)7;
+    const size_t d = a->e.d;
     (void)thread;
 
     for (size_t r = begin; r < end; r++) {
         float *y = a->y->data + r * d;
         memcpy(y, a->e.position + a->e.positions[r] * d, d * sizeof *y);
         if (a->e.ids[r] >= 0) p->kernels->axpby(y, a->scale, a->e.table + (size_t)a->e.ids[r] * d, 1.0f, d);
-        p->kernels->dropout(y, y, d, &a->dropout, r * width);
+        p->kernels->dropout(y, y, d, &a->dropout, (uint32_t)r, 0);
     }
 }
 
 static void unmask_rows(const void *args, size_t begin, size_t end, size_t thread)
 {
     const pass *p = args;
-    const size_t d = p->a->e.d, width = (d + 7) & ~(size_t)7;
+    const size_t d = p->a->e.d;
     (void)thread;
 
     for (size_t r = begin; r < end; r++) {
         float *dy = p->a->y->grad + r * d;
-        p->kernels->dropout(dy, dy, d, &p->a->dropout, r * width);
+        p->kernels->dropout(dy, dy, d, &p->a->dropout, (uint32_t)r, 0);
     }
 }
 

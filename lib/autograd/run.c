@@ -200,8 +200,9 @@ tfm_dropout tfm_run_dropout(const tfm_run *run, float rate, uint32_t site)
     const uint32_t rounded = (uint32_t)(rate * 65536.0f + 0.5f), threshold = !run->training ? 0 : rounded < 65535 ? rounded : 65535;
 
     return (tfm_dropout){.key = {run->key[0], run->key[1]},
-                         .batch = {run->batch[0], run->batch[1]},
+                         .batch = run->batch,
                          .site = site,
+                         .first_row = run->first_row[site & TFM_SITE_TARGET ? 1 : 0],
                          .threshold = threshold,
                          .scale = 65536.0f / (65536.0f - (float)threshold)};
 }

@@ -51,8 +51,9 @@ struct tfm_run {
     bool recording;      /* a tape: operations record themselves                     */
     bool training;       /* dropout is applied                                       */
     bool bad;            /* an allocation of the bookkeeping failed; checked once    */
-    uint32_t key[2];     /* dropout: seed, number of the batch                       */
-    uint32_t batch[2];
+    uint32_t key[2];     /* dropout: seed                                            */
+    uint32_t batch;      /* number of the batch in the whole training                */
+    uint32_t first_row[2]; /* source and target rows of the batch before this piece */
     /* bookkeeping, kept from step to step */
     struct tfm_value_chunk *chunks;
     size_t n_values;
@@ -130,7 +131,11 @@ typedef void tfm_rows_fn(const void *args, size_t begin, size_t end, size_t thre
 void tfm_run_rows_always(tfm_run *run, tfm_rows_fn *fn, const void *args, size_t rows, size_t piece);
 void tfm_run_rows(tfm_run *run, tfm_rows_fn *fn, const void *args, size_t rows, size_t piece);
 
-/* The mask source of a site; rate 0 outside training. */
+/*
+ * The mask source of a site; rate 0 outside training. Sites number the places of a model where dropout falls, below 2^16; those with
+ * this bit count target rows, the others source rows.
+ */
+enum { TFM_SITE_TARGET = 1 << 12 };
 tfm_dropout tfm_run_dropout(const tfm_run *run, float rate, uint32_t site);
 
 #endif

@@ -137,7 +137,7 @@ static void drop_row(const tfm_head *h, float *p, size_t i, size_t j, size_t col
 {
     const uint64_t width = (h->n + 7) & ~(size_t)7;
 
-    if (h->dropout.threshold) TWIN(tfm_dropout)(p, p, cols, &h->dropout, h->first + i * width + j);
+    if (h->dropout.threshold) TWIN(tfm_dropout)(p, p, cols, &h->dropout, 0, h->first + i * width + j);
 }
 
 /* The running maximum, sum and output of the block's rows take in one block of keys. */

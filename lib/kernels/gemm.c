@@ -18,11 +18,10 @@ static size_t min(size_t a, size_t b)
 
 static void epilogue(const tfm_kernels *kernels, const tfm_gemm *g, size_t i, size_t rows, size_t j, size_t cols)
 {
-    const size_t width = (g->n + 7) / 8 * 8;
-
     if (!g->bias && !g->relu && !g->dropout) return;
     for (size_t r = i; r < i + rows; r++)
-        kernels->bias_relu(g->c + r * g->c_row + j, g->bias ? g->bias + j : NULL, cols, g->relu, g->dropout, r * width + j);
+        kernels->bias_relu(g->c + r * g->c_row + j, g->bias ? g->bias + j : NULL, cols, g->relu, g->dropout,
+                           (uint32_t)r, j);
 }
 
 /* Rows [i0, i1) and columns [j0, j1) of c, on one thread. Columns begin at multiples of TFM_NR. */

@@ -18,7 +18,7 @@ typedef struct tfm_gemm {
     bool add;
     const float *bias;          /* [n], or NULL                                  */
     bool relu;
-    const tfm_dropout *dropout; /* after the ReLU, element i * n_pad8 + j; or NULL */
+    const tfm_dropout *dropout; /* after the ReLU, row i, element j; or NULL      */
 } tfm_gemm;
 
 /* Floats of scratch per thread. */

@@ -20,16 +20,18 @@ enum {
 };
 
 /*
- * Where the random numbers of a dropout mask come from. Element i of the site uses 16 bits (low halves first) of block
- * i / 8 of Philox4x32-10 with the counter {block, site ^ (block >> 32) << 16, batch[0], batch[1]}; it is dropped when
- * they are below threshold.
+ * Where the masks of dropout come from. Each row of a site has random numbers of its own, whatever batch or piece of a batch it is
+ * worked off in. 64 elements of a row use eight blocks of Philox4x32-7: block b of group g has the counter
+ * {8 g + b, first_row + row, site, batch}, and element 64 g + 32 p + 16 h + 2 b + s uses half h (0: low) of its word 2 p + 1 - s.
+ * An element is dropped when that half, as a signed number, is below threshold - 32768. Elements 2^35 apart are equal.
  */
 typedef struct tfm_dropout {
-    uint32_t key[2];   /* the seed                                             */
-    uint32_t batch[2]; /* number of the batch in the whole training            */
-    uint32_t site;     /* which dropout of the model                           */
-    uint32_t threshold;/* P_drop * 65536, rounded; 0: nothing is dropped       */
-    float scale;       /* 1 / (1 - threshold / 65536)                          */
+    uint32_t key[2];    /* the seed                                             */
+    uint32_t batch;     /* number of the batch in the whole training            */
+    uint32_t site;      /* which dropout of the model                           */
+    uint32_t first_row; /* rows of the batch before row 0                       */
+    uint32_t threshold; /* P_drop * 65536, rounded; 0: nothing is dropped       */
+    float scale;        /* 1 / (1 - threshold / 65536)                          */
 } tfm_dropout;
 
 /* One head of attention over one sequence. Strides are between rows, in floats. */
@@ -44,7 +46,7 @@ typedef struct tfm_head {
     bool causal;               /* a query sees keys up to where it stands */
     size_t window;             /* 0: none; else keys at most this far from where it stands */
     const float *mask;         /* NULL, or [m][n] added to the scaled scores */
-    tfm_dropout dropout;       /* of the weights: element first + i * w + j, w = n rounded up to a multiple of 8 */
+    tfm_dropout dropout;       /* of the weights: row 0, element first + i * w + j, w = n rounded up to a multiple of 8 */
     uint64_t first;            /* multiple of 8 */
     float *out;                /* [m][d_v] */
     size_t out_stride;
@@ -62,12 +64,15 @@ typedef struct tfm_kernels {
     void (*pack_b)(float *to, const float *b, size_t b_row, size_t b_col, size_t k, size_t n);
     void (*pack_a)(float *to, const float *a, size_t a_row, size_t a_col, size_t m, size_t k);
 
-    /* y += bias, then ReLU (NaN stays NaN), then dropout of element (first + i) for the n values of a row. bias may be NULL. */
-    void (*bias_relu)(float *y, const float *bias, size_t n, bool relu, const tfm_dropout *dropout, uint64_t first);
+    /* y += bias, then ReLU (NaN stays NaN), then dropout of elements first .. first + n of a row. bias may be NULL. */
+    void (*bias_relu)(float *y, const float *bias, size_t n, bool relu, const tfm_dropout *dropout, uint32_t row,
+                      uint64_t first);
     /* dy = y > 0 ? dy * scale : 0: backward of ReLU and the dropout after it. */
     void (*relu_backward)(float *dy, const float *y, size_t n, float scale);
-    /* y = x * mask / (1 - P), elements first .. first + n; first is a multiple of 8; x == y allowed. */
-    void (*dropout)(float *y, const float *x, size_t n, const tfm_dropout *dropout, uint64_t first);
+    /* y = x * mask / (1 - P), elements first .. first + n of a row; first is a multiple of 8; x == y allowed. */
+    void (*dropout)(float *y, const float *x, size_t n, const tfm_dropout *dropout, uint32_t row, uint64_t first);
+    /* y = x + s * mask / (1 - P), the first n elements of a row; y may be x or s. */
+    void (*add_dropped)(float *y, const float *x, const float *s, size_t n, const tfm_dropout *dropout, uint32_t row);
     void (*add)(float *y, const float *x, size_t n);             /* y += x         */
     void (*axpby)(float *y, float a, const float *x, float b, size_t n); /* y = a x + b y */
     double (*sum_squares)(const float *x, size_t n);

@@ -1,55 +1,76 @@
 /* Kernels that go over rows once: epilogues, dropout, layer norm, softmax, Adam. */
+#include "kernels/dropout.h"
 #include "kernels/twins.h"
 
-/* Multipliers of 64 elements, 0 or scale: the 16-bit halves of eight Philox blocks (see base/rng.h), side by side so that
- * the compiler makes vectors of them. */
-static void mask64(float *mask, const tfm_dropout *d, uint64_t block)
+/* y = x + mask s for n elements of one group of a row, from element first on. x NULL: y = mask s. */
+static void masked_part(float *y, const float *x, const float *s, size_t n, const tfm_dropout *dropout, uint32_t row,
+                        uint64_t first)
 {
-    uint32_t c0[8], c1[8], c2[8], c3[8];
-    uint32_t k0 = d->key[0], k1 = d->key[1];
+    mask_source source;
+    v8 group[TFM_MASK / 8];
+    const v8 *mask = group + first % TFM_MASK / 8;
+    const size_t wide = n & ~(size_t)7;
 
-    for (int i = 0; i < 8; i++) {
-        c0[i] = (uint32_t)(block + (uint64_t)i);
-        c1[i] = d->site ^ (uint32_t)((block + (uint64_t)i) >> 32) << 16;
-        c2[i] = d->batch[0];
-        c3[i] = d->batch[1];
+    mask_begin(&source, dropout, row);
+    mask_group(group, &source, (uint32_t)(first / TFM_MASK));
+    for (size_t i = 0; i < wide; i += 8) {
+        v8 kept = LOAD(s + i) * mask[i / 8];
+        if (x) kept += LOAD(x + i);
+        STORE(y + i, kept);
     }
-    for (int round = 0; round < 10; round++, k0 += 0x9E3779B9u, k1 += 0xBB67AE85u)
-        for (int i = 0; i < 8; i++) {
-            const uint64_t p0 = (uint64_t)0xD2511F53u * c0[i], p1 = (uint64_t)0xCD9E8D57u * c2[i];
-            c0[i] = (uint32_t)(p1 >> 32) ^ c1[i] ^ k0;
-            c1[i] = (uint32_t)p1;
-            c2[i] = (uint32_t)(p0 >> 32) ^ c3[i] ^ k1;
-            c3[i] = (uint32_t)p0;
-        }
-    for (int i = 0; i < 8; i++) {
-        const uint32_t bits[4] = {c0[i], c1[i], c2[i], c3[i]};
-        for (int j = 0; j < 4; j++) {
-            mask[8 * i + 2 * j] = (bits[j] & 0xFFFF) < d->threshold ? 0.0f : d->scale;
-            mask[8 * i + 2 * j + 1] = bits[j] >> 16 < d->threshold ? 0.0f : d->scale;
+    for (size_t i = wide; i < n; i++) {
+        const float kept = s[i] * mask[i / 8][i % 8];
+        y[i] = x ? x[i] + kept : kept;
+    }
+}
+
+/* The same for whole groups. */
+INLINE void masked_groups(float *y, const float *x, const float *s, size_t n, const tfm_dropout *dropout, uint32_t row,
+                          uint64_t first)
+{
+    mask_source source;
+    v8 mask[TFM_MASK / 8];
+
+    mask_begin(&source, dropout, row);
+    for (size_t i = 0; i < n; i += TFM_MASK) {
+        mask_group(mask, &source, (uint32_t)((first + i) / TFM_MASK));
+        for (size_t v = 0; v < TFM_MASK / 8; v++) {
+            const size_t at = i + 8 * v;
+            v8 kept = LOAD(s + at) * mask[v];
+            if (x) kept += LOAD(x + at);
+            STORE(y + at, kept);
         }
     }
 }
 
-void TWIN(tfm_dropout)(float *y, const float *x, size_t n, const tfm_dropout *d, uint64_t first)
+void TWIN(tfm_dropout)(float *y, const float *x, size_t n, const tfm_dropout *d, uint32_t row, uint64_t first)
 {
-    float mask[64];
-    size_t i = 0;
+    const size_t to_next = -first % TFM_MASK, head = to_next < n ? to_next : n, whole = (n - head) & ~(size_t)(TFM_MASK - 1);
+    const size_t done = head + whole;
 
     if (!d->threshold) {
         if (y != x) memcpy(y, x, n * sizeof *y);
         return;
     }
-    for (; i + 64 <= n; i += 64) {
-        mask64(mask, d, (first + i) / 8);
-        for (size_t j = 0; j < 64; j += 8) STORE(y + i + j, LOAD(x + i + j) * LOAD(mask + j));
-    }
-    if (i == n) return;
-    mask64(mask, d, (first + i) / 8);
-    for (size_t j = 0; i + j < n; j++) y[i + j] = x[i + j] * mask[j];
+    if (head) masked_part(y, NULL, x, head, d, row, first);
+    masked_groups(y + head, NULL, x + head, whole, d, row, first + head);
+    if (done < n) masked_part(y + done, NULL, x + done, n - done, d, row, first + done);
 }
 
-void TWIN(tfm_bias_relu)(float *y, const float *bias, size_t n, bool relu, const tfm_dropout *dropout, uint64_t first)
+void TWIN(tfm_add_dropped)(float *y, const float *x, const float *s, size_t n, const tfm_dropout *d, uint32_t row)
+{
+    const size_t whole = n & ~(size_t)(TFM_MASK - 1);
+
+    if (!d->threshold) {
+        for (size_t i = 0; i < n; i++) y[i] = x[i] + s[i];
+        return;
+    }
+    masked_groups(y, x, s, whole, d, row, 0);
+    if (whole < n) masked_part(y + whole, x + whole, s + whole, n - whole, d, row, whole);
+}
+
+void TWIN(tfm_bias_relu)(float *y, const float *bias, size_t n, bool relu, const tfm_dropout *dropout, uint32_t row,
+                          uint64_t first)
 {
     if (bias && relu)
         for (size_t i = 0; i < n; i++) {
@@ -60,7 +81,7 @@ void TWIN(tfm_bias_relu)(float *y, const float *bias, size_t n, bool relu, const
         for (size_t i = 0; i < n; i++) y[i] += bias[i];
     else if (relu)
         for (size_t i = 0; i < n; i++) y[i] = 0.0f > y[i] ? 0.0f : y[i];
-    if (dropout && dropout->threshold) TWIN(tfm_dropout)(y, y, n, dropout, first);
+    if (dropout && dropout->threshold) TWIN(tfm_dropout)(y, y, n, dropout, row, first);
 }
 
 void TWIN(tfm_relu_backward)(float *dy, const float *y, size_t n, float scale)

@@ -10,6 +10,7 @@ const tfm_kernels *TWIN(tfm_kernels_table)(void)
         .bias_relu = TWIN(tfm_bias_relu),
         .relu_backward = TWIN(tfm_relu_backward),
         .dropout = TWIN(tfm_dropout),
+        .add_dropped = TWIN(tfm_add_dropped),
         .add = TWIN(tfm_add_to),
         .axpby = TWIN(tfm_axpby),
         .sum_squares = TWIN(tfm_sum_squares),

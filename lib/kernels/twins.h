@@ -4,9 +4,11 @@
 void TWIN(tfm_gemm_tile)(float *c, size_t ldc, const float *a, const float *b, size_t k, size_t rows, size_t cols, bool add);
 void TWIN(tfm_pack_b)(float *to, const float *b, size_t b_row, size_t b_col, size_t k, size_t n);
 void TWIN(tfm_pack_a)(float *to, const float *a, size_t a_row, size_t a_col, size_t m, size_t k);
-void TWIN(tfm_bias_relu)(float *y, const float *bias, size_t n, bool relu, const tfm_dropout *dropout, uint64_t first);
+void TWIN(tfm_bias_relu)(float *y, const float *bias, size_t n, bool relu, const tfm_dropout *dropout, uint32_t row,
+                          uint64_t first);
 void TWIN(tfm_relu_backward)(float *dy, const float *y, size_t n, float scale);
-void TWIN(tfm_dropout)(float *y, const float *x, size_t n, const tfm_dropout *dropout, uint64_t first);
+void TWIN(tfm_dropout)(float *y, const float *x, size_t n, const tfm_dropout *dropout, uint32_t row, uint64_t first);
+void TWIN(tfm_add_dropped)(float *y, const float *x, const float *s, size_t n, const tfm_dropout *dropout, uint32_t row);
 void TWIN(tfm_add_to)(float *y, const float *x, size_t n);
 void TWIN(tfm_axpby)(float *y, float a, const float *x, float b, size_t n);
 double TWIN(tfm_sum_squares)(const float *x, size_t n);

@@ -323,8 +323,7 @@ static tfm_status gradients(tfm_training *t, tfm_sums *sums, tfm_error *error)
         pack(t, &t->data, &t->batches, batch);
         t->run.key[0] = (uint32_t)seed;
         t->run.key[1] = (uint32_t)(seed >> 32);
-        t->run.batch[0] = (uint32_t)batch;
-        t->run.batch[1] = (uint32_t)t->at.epoch;
+        t->run.batch = (uint32_t)(t->at.step * batches_per_update(t) + i * o->n_ranks + o->rank);
         status = run_batch(t, true, sums, error);
     }
     return status == TFM_OK ? reduce(t, sums, error) : status;
