@@ -252,6 +252,14 @@ static void fill_measurement(void *result, size_t size)
     ck_assert_ok(tfm_measure_product(result, size, 1, 1, 1, &o, &error), error);
 }
 
+static void fill_profile(void *result, size_t size)
+{
+    tfm_trainer *t = trainer_make();
+
+    ck_assert_ok(tfm_trainer_profile_at(t, 0, result, size, &error), error);
+    tfm_trainer_free(t);
+}
+
 START_TEST(results_are_cut_to_what_the_caller_knows)
 {
     static const struct {
@@ -262,6 +270,7 @@ START_TEST(results_are_cut_to_what_the_caller_knows)
                    {fill_bleu, sizeof(tfm_bleu_result), sizeof(tfm_bleu_result)},
                    {fill_report, sizeof(tfm_data_report), sizeof(tfm_data_report)},
                    {fill_progress, sizeof(tfm_progress), offsetof(tfm_progress, steps_total)},
+                   {fill_profile, sizeof(tfm_profile_entry), sizeof(tfm_profile_entry)},
                    {fill_measurement, sizeof(tfm_measurement), offsetof(tfm_measurement, seconds)}};
 
     for (size_t r = 0; r < sizeof results / sizeof *results; r++) {

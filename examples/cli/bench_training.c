@@ -3,6 +3,7 @@
 #include "bench.h"
 #include "console.h"
 #include "model_args.h"
+#include "profile.h"
 #include "yardstick.h"
 
 #include <stdio.h>
@@ -19,6 +20,7 @@ typedef struct bench {
     size_t n_pairs;
     samples seconds, faults, gemm; /* of a step, of a step, GFLOP/s */
     double first_step, peak_mb;
+    profile before; /* what the warm-up took */
     tfm_progress progress;
     tfm_error error;
 } bench;
@@ -100,6 +102,7 @@ static int warm_up(bench *b)
         if (i == 0) b->first_step = process_age();
     }
     b->peak_mb = process_peak_mb();
+    profile_read(&b->before, b->trainer);
     b->seconds.size = b->faults.size = 0;
     return EXIT_SUCCESS;
 }
@@ -149,9 +152,19 @@ static void print(bench *b)
            samples_median(&b->faults));
 }
 
+static void show_profile(const bench *b)
+{
+    profile p = {0};
+    profile_read(&p, b->trainer);
+    profile_subtract(&p, &b->before);
+    profile_print(&p);
+    profile_free(&p);
+}
+
 static void bench_free(bench *b)
 {
     tfm_trainer_free(b->trainer);
+    profile_free(&b->before);
     free(b->tokens);
     free(b->sentences);
     samples_free(&b->seconds);
@@ -166,6 +179,7 @@ int bench_training_run(bench_train_args *args)
     if (!code) code = start(&b);
     if (!code) code = warm_up(&b);
     if (!code) code = measure(&b);
+    if (!code && args->profile) show_profile(&b);
     if (!code) print(&b);
     bench_free(&b);
     return code;

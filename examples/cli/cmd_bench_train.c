@@ -31,6 +31,8 @@ static const option_row rows[] = {
      AT(dtype)},
     {"recompute", NULL, "compute activations again when they are needed: less memory, more time", OPTION_FLAG,
      AT(trainer.recompute)},
+    {"profile", NULL, "a table of the time that operations and phases took in the steps that count", OPTION_FLAG,
+     AT(profile)},
     {.kind = OPTION_END},
 };
 

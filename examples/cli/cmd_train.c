@@ -107,6 +107,7 @@ static const option_row rows[] = {
      AT(trainer.n_threads)},
     {"recompute", NULL, "less memory, more time: compute activations again when they are needed", OPTION_FLAG,
      AT(trainer.recompute)},
+    {"profile", NULL, "at the end, a table of the time that operations and phases took", OPTION_FLAG, AT(profile)},
     {.kind = OPTION_END},
 };
 

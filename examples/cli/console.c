@@ -61,6 +61,14 @@ bool console_silent(void)
     return silent;
 }
 
+void console_print(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    print_line("", format, arguments, "\n");
+    va_end(arguments);
+}
+
 void console_say(const char *format, ...)
 {
     if (silent) return;

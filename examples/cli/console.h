@@ -13,6 +13,9 @@ int console_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int console_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void console_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* A line of an answer that was asked for, which --quiet does not silence. */
+void console_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* Progress; silent after console_silence(). A status is a passing line: shown on a terminal only, until the next
  * message. */
 void console_silence(void);

@@ -3,6 +3,7 @@
 #include "checkpoints.h"
 #include "console.h"
 #include "model_args.h"
+#include "profile.h"
 #include "progress.h"
 #include "text_file.h"
 
@@ -289,6 +290,14 @@ static int save_model(training *t)
     return code;
 }
 
+static void show_profile(const training *t)
+{
+    profile p = {0};
+    profile_read(&p, t->trainer);
+    profile_print(&p);
+    profile_free(&p);
+}
+
 static int train(training *t)
 {
     if (t->args->restart) {
@@ -297,6 +306,7 @@ static int train(training *t)
     }
     catch_signals();
     const tfm_status status = tfm_trainer_run(t->trainer, &t->error);
+    if (t->args->profile) show_profile(t);
     if (status == TFM_E_CANCELLED)
         return console_fail(
             "stopped by a signal at step %llu; %s keeps everything: give the same command with --resume "

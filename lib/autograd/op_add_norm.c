@@ -97,6 +97,7 @@ void tfm_op_add_norm(tfm_run *run, tfm_value *sum, tfm_value *y, tfm_value *x, t
                             tfm_run_dropout(run, rate, site)};
     const pass p = {.a = &args, .kernels = run->kernels};
 
+    tfm_run_enter(run, TFM_WORK_ADD_NORM, 0.0);
     tfm_run_rows(run, forward_rows, &p, x->rows, PIECE);
     tfm_run_record(run, add_norm_backward, &args, sizeof args);
 }

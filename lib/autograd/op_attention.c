@@ -109,11 +109,22 @@ static void attention_backward(tfm_run *run, const void *args)
     tfm_grad_release(run, a.y);
 }
 
+/* Scores and weighted values of all heads, hidden keys included (PAPER 3.2). */
+static double count_flops(const tfm_attend *t)
+{
+    double pairs = 0.0;
+
+    for (size_t s = 0; s < t->queries.n; s++)
+        pairs += (double)(t->queries.offset[s + 1] - t->queries.offset[s]) * (double)(t->keys.offset[s + 1] - t->keys.offset[s]);
+    return 2.0 * pairs * (double)t->n_heads * (double)(t->d_k + t->d_v);
+}
+
 void tfm_op_attention(tfm_run *run, tfm_value *y, const tfm_attend *attend)
 {
     attend_args args = {.t = *attend, .y = y, .dropout = tfm_run_dropout(run, attend->rate, attend->site)};
     const pass p = {&args, run->kernels, false};
 
+    tfm_run_enter(run, TFM_WORK_ATTENTION, count_flops(attend));
     if (run->recording) args.lse = tfm_arena_floats(&run->arena, attend->n_heads, y->rows);
     const size_t used = run->arena.used;
     reserve_scratch(run, &args, false);

@@ -79,6 +79,7 @@ void tfm_op_embed(tfm_run *run, tfm_value *y, const tfm_embed *embed)
     const embed_args args = {*embed, y, sqrtf((float)embed->d), tfm_run_dropout(run, embed->rate, embed->site)};
     const pass p = {&args, run->kernels};
 
+    tfm_run_enter(run, TFM_WORK_EMBED, 0.0);
     tfm_run_rows(run, forward_rows, &p, y->rows, PIECE);
     tfm_run_record(run, embed_backward, &args, sizeof args);
 }

@@ -61,6 +61,7 @@ static void linear_backward(tfm_run *run, const void *args)
 
 void tfm_op_linear(tfm_run *run, tfm_value *y, tfm_value *x, const tfm_linear *w, bool relu, float rate, uint32_t site)
 {
+    tfm_run_enter(run, TFM_WORK_LINEAR, 2.0 * (double)x->rows * (double)w->in * (double)w->out);
     assert(relu || rate == 0.0f); /* the backward pass tells what was dropped by its zeros */
     const tfm_dropout dropout = tfm_run_dropout(run, rate, site);
     const linear_args args = {x, y, w, relu, dropout.scale};

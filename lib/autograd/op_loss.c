@@ -98,6 +98,7 @@ void tfm_op_loss(tfm_run *run, tfm_value *x, const tfm_loss *loss)
     const size_t used = run->arena.used;
     chunk c = {.run = run, .loss = loss, .gradient = run->recording};
 
+    tfm_run_enter(run, TFM_WORK_LOSS, (c.gradient ? 6.0 : 2.0) * (double)x->rows * (double)x->cols * (double)vocab);
     c.logits = tfm_arena_floats(&run->arena, size, vocab);
     c.row_loss = tfm_arena_take(&run->arena, size, sizeof(double));
     c.row_nll = tfm_arena_take(&run->arena, size, sizeof(double));

@@ -102,6 +102,15 @@ void tfm_run_release(tfm_run *run, tfm_mark mark)
     run->n_values = mark.n_values;
 }
 
+void tfm_run_enter(tfm_run *run, tfm_work work, double flops)
+{
+    run->work = work;
+    run->flops = flops;
+    if (!run->profile || !run->training || tfm_run_measuring(run)) return;
+    if (run->recomputing) run->profile->counters[TFM_WORK_RECOMPUTATION].flops += flops;
+    else tfm_profile_operation(run->profile, work, flops);
+}
+
 void tfm_run_record(tfm_run *run, tfm_backward_fn *backward, const void *args, size_t size)
 {
     assert(size <= TFM_RECORD_ARGS);
@@ -112,6 +121,8 @@ void tfm_run_record(tfm_run *run, tfm_backward_fn *backward, const void *args, s
     }
     tfm_record *r = &run->records[run->n_records++];
     r->backward = backward;
+    r->work = run->work;
+    r->flops = run->flops;
     memcpy(r->args.bytes, args, size);
 }
 
@@ -119,6 +130,7 @@ static void walk_back(tfm_run *run, size_t stop)
 {
     while (run->n_records > stop) {
         const tfm_record r = run->records[--run->n_records]; /* a copy: recomputation appends to the tape */
+        tfm_run_enter(run, r.work + 1, 2.0 * r.flops); /* products for the gradients of both factors */
         r.backward(run, r.args.bytes);
     }
 }
@@ -146,7 +158,9 @@ static void layer_backward(tfm_run *run, const void *args)
     tfm_grad_zeroed(run, a->x);
     if (a->memory) tfm_grad_zeroed(run, a->memory);
     const tfm_mark mark = tfm_run_mark(run);
+    run->recomputing = true;
     a->fn(run, a->y, a->x, a->memory, a->context.bytes);
+    run->recomputing = false;
     walk_back(run, stop);
     run->n_values = mark.n_values;
     tfm_grads_cut(run, mark.used);
@@ -166,6 +180,8 @@ void tfm_run_layer(tfm_run *run, tfm_layer_fn *fn, tfm_value *y, tfm_value *x, t
     run->recording = false;
     fn(run, y, x, memory, context);
     run->recording = true;
+    run->work = TFM_WORK_LAYER;
+    run->flops = 0.0;
     tfm_run_record(run, layer_backward, &args, sizeof args);
 }
 

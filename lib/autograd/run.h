@@ -8,6 +8,7 @@
 #ifndef TFM_RUN_H
 #define TFM_RUN_H
 
+#include "autograd/profile.h"
 #include "base/threads.h"
 #include "kernels/kernels.h"
 
@@ -31,6 +32,8 @@ enum { TFM_RECORD_ARGS = 240 };
 
 typedef struct tfm_record {
     tfm_backward_fn *backward;
+    tfm_work work; /* the operation */
+    double flops;  /* of its forward */
     union {
         max_align_t align;
         unsigned char bytes[TFM_RECORD_ARGS];
@@ -54,6 +57,11 @@ struct tfm_run {
     uint32_t key[2];     /* dropout: seed                                            */
     uint32_t batch;      /* number of the batch in the whole training                */
     uint32_t first_row[2]; /* source and target rows of the batch before this piece */
+    /* where time goes, in training; profile NULL: nothing is counted */
+    tfm_profile *profile;
+    bool recomputing;
+    tfm_work work; /* the latest operation, whose record comes next */
+    double flops;  /* of its forward */
     /* bookkeeping, kept from step to step */
     struct tfm_value_chunk *chunks;
     size_t n_values;
@@ -99,6 +107,9 @@ typedef struct tfm_mark {
 
 tfm_mark tfm_run_mark(const tfm_run *run);
 void tfm_run_release(tfm_run *run, tfm_mark mark);
+
+/* An operation begins whose matrix products take this many floating point operations: 2 for each multiply-add. */
+void tfm_run_enter(tfm_run *run, tfm_work work, double flops);
 
 /* Puts an operation on the tape; args are copied. */
 void tfm_run_record(tfm_run *run, tfm_backward_fn *backward, const void *args, size_t size);

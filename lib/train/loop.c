@@ -62,6 +62,7 @@ tfm_status tfm_loop_step(tfm_loop *loop, bool *epoch_done, tfm_error *error)
     tfm_update update;
     const tfm_status status = tfm_training_step(loop->training, &update, error);
 
+    tfm_profile_phase(&loop->training->profile, TFM_WORK_NONE);
     if (status != TFM_OK) return status;
     const double tokens = fmax(1.0, update.sums.target_tokens);
     p->step = loop->training->at.step;
@@ -117,7 +118,9 @@ static tfm_status save(tfm_loop *loop, tfm_error *error)
     if (*loop->n_kept == TFM_KEPT_MAX) memmove(loop->kept, loop->kept + 1, --*loop->n_kept * sizeof *loop->kept);
     const bool listed = *loop->n_kept && loop->kept[*loop->n_kept - 1] == step; /* resumed, then saved at once */
     if (!listed) loop->kept[(*loop->n_kept)++] = step;
+    tfm_profile_phase(&loop->training->profile, TFM_WORK_CHECKPOINT);
     status = loop->hooks.save(loop->hooks.user, loop->path, error);
+    tfm_profile_phase(&loop->training->profile, TFM_WORK_NONE);
     if (status != TFM_OK) {
         if (!listed) --*loop->n_kept;
         return status;
@@ -136,13 +139,14 @@ static tfm_status validate(tfm_loop *loop, tfm_error *error)
     tfm_position_state *at = &loop->training->at;
     tfm_progress *p = &loop->progress;
     tfm_sums sums;
+    tfm_profile_phase(&loop->training->profile, TFM_WORK_VALIDATION);
     tfm_status status = tfm_training_validate(loop->training, &sums, error);
 
+    if (status == TFM_OK && o->valid_bleu) status = loop->hooks.bleu(loop->hooks.user, &p->valid_bleu, error);
+    tfm_profile_phase(&loop->training->profile, TFM_WORK_NONE);
     if (status != TFM_OK) return status;
     p->valid_nll = sums.nll / fmax(1.0, sums.target_tokens);
     p->valid_perplexity = exp(p->valid_nll);
-    if (o->valid_bleu) status = loop->hooks.bleu(loop->hooks.user, &p->valid_bleu, error);
-    if (status != TFM_OK) return status;
     const double criterion = o->valid_bleu ? p->valid_bleu : p->valid_nll;
     const bool better = isnan(at->best) || (o->valid_bleu ? criterion > at->best : criterion < at->best);
     if (better) at->best = criterion;

@@ -38,6 +38,7 @@ tfm_status tfm_training_create(tfm_training *t, const tfm_model_options *model, 
         tfm_training_destroy(t);
         return status;
     }
+    t->run.profile = &t->profile;
     memcpy(t->w, data, t->weights.size * sizeof(float));
     tfm_weights_bind(&t->weights, t->w, t->g);
     t->transformer = (tfm_transformer){
@@ -164,6 +165,12 @@ static void pack(tfm_training *t, const tfm_dataset *data, const tfm_batches *b,
     }
 }
 
+/* A phase of a step of training begins; validation is one phase of its own. */
+static void enter(tfm_training *t, tfm_work phase)
+{
+    if (t->run.training) tfm_profile_phase(&t->profile, phase);
+}
+
 /* Forward, and backward when the run records. */
 static void pass(tfm_training *t, double *loss, double *nll)
 {
@@ -182,7 +189,9 @@ static void pass(tfm_training *t, double *loss, double *nll)
                                          .uniform = t->options->smoothing == TFM_SMOOTHING_UNIFORM,
                                          .loss = loss,
                                          .nll = nll});
-    if (run->recording) tfm_run_backward(run);
+    if (!run->recording) return;
+    if (!tfm_run_measuring(run)) enter(t, TFM_WORK_BACKWARD);
+    tfm_run_backward(run);
 }
 
 /* Measured, then run: a batch no larger than one before it allocates nothing. */
@@ -192,12 +201,15 @@ static tfm_status run_batch(tfm_training *t, bool training, tfm_sums *sums, tfm_
     double loss = 0.0, nll = 0.0;
 
     run->training = training;
+    enter(t, TFM_WORK_PLAN);
     tfm_run_measure(run, training);
     pass(t, &loss, &nll);
     if (run->bad || run->arena.bad || !tfm_run_place(run, run->arena.peak, training))
         return tfm_fail(error, TFM_E_NOMEM, "a batch of %zu + %zu tokens needs %zu bytes: lower batch_tokens", t->packed.n_source,
                         t->packed.n_target, run->arena.peak);
+    enter(t, TFM_WORK_FORWARD);
     pass(t, &loss, &nll);
+    tfm_profile_operation(&t->profile, TFM_WORK_NONE, 0.0);
     sums->loss += loss;
     sums->nll += nll;
     sums->source_tokens += (double)t->packed.n_source;
@@ -316,16 +328,19 @@ static tfm_status gradients(tfm_training *t, tfm_sums *sums, tfm_error *error)
     const uint64_t seed = o->seed;
     tfm_status status = TFM_OK;
 
+    tfm_profile_phase(&t->profile, TFM_WORK_ZERO);
     tfm_run_rows_always(&t->run, zero_piece, t, t->weights.size, PIECE);
     for (size_t i = 0; i < o->accumulate && status == TFM_OK; i++) {
         const size_t batch = (size_t)t->at.update * batches_per_update(t) + i * o->n_ranks + o->rank;
         if (batch >= t->batches.n) break;
+        tfm_profile_phase(&t->profile, TFM_WORK_BATCH);
         pack(t, &t->data, &t->batches, batch);
         t->run.key[0] = (uint32_t)seed;
         t->run.key[1] = (uint32_t)(seed >> 32);
         t->run.batch = (uint32_t)(t->at.step * batches_per_update(t) + i * o->n_ranks + o->rank);
         status = run_batch(t, true, sums, error);
     }
+    tfm_profile_phase(&t->profile, TFM_WORK_REDUCE);
     return status == TFM_OK ? reduce(t, sums, error) : status;
 }
 
@@ -347,9 +362,11 @@ tfm_status tfm_training_step(tfm_training *t, tfm_update *update, tfm_error *err
     tfm_status status;
 
     *update = (tfm_update){0};
+    tfm_profile_phase(&t->profile, TFM_WORK_BATCH);
     fill_epoch(t);
     status = gradients(t, &update->sums, error);
     if (status != TFM_OK) return status;
+    tfm_profile_phase(&t->profile, TFM_WORK_NORM);
     tfm_run_rows_always(&t->run, norm_piece, t, t->weights.size, PIECE);
     for (size_t i = 0; i < t->n_partial; i++) squares += t->partial[i];
     const double tokens = fmax(1.0, update->sums.target_tokens);
@@ -359,6 +376,7 @@ tfm_status tfm_training_step(tfm_training *t, tfm_update *update, tfm_error *err
                         (unsigned long long)t->at.step + 1, update->sums.loss / tokens);
     update->rate = tfm_schedule_rate(t->at.step + 1, t->weights.options.d_model, o->warmup, (double)o->lr_scale);
     const double clip = o->clip_norm > 0.0f && update->norm > (double)o->clip_norm ? (double)o->clip_norm / update->norm : 1.0;
+    tfm_profile_phase(&t->profile, TFM_WORK_ADAM);
     adam(t, update->rate, clip / tokens);
     t->at.step++;
     if (++t->at.update >= tfm_training_updates(t)) {

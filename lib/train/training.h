@@ -41,6 +41,7 @@ typedef struct tfm_training {
     double *partial; /* of the gradient norm */
     size_t n_partial;
     tfm_position_state at;
+    tfm_profile profile;
 } tfm_training;
 
 /* What an update, or a pass over the validation data, found: sums over tokens. */

@@ -1,0 +1,212 @@
+/* The profile of a trainer: what it counts, against the model's own costs. */
+#include "api_models.h"
+#include "base/clock.h"
+
+#include <math.h>
+
+enum { PAIRS = 6, SOURCE = 5, TARGET = 7 };
+
+static tfm_model_options model_options;
+static tfm_model *sized;
+static int32_t ids[SOURCE + TARGET];
+static tfm_ids sources[PAIRS], targets[PAIRS];
+
+static void begin(void)
+{
+    setup();
+    tfm_model_options_init(&model_options, sizeof model_options);
+    model_options.n_encoder_layers = 1;
+    model_options.n_decoder_layers = 2;
+    model_options.d_model = 12;
+    model_options.d_ff = 20;
+    model_options.n_heads = 2;
+    model_options.vocab_size = 30;
+    ck_assert_ok(tfm_model_create(&sized, &model_options, NULL, &error), error);
+    for (int32_t i = 0; i < SOURCE + TARGET; i++) ids[i] = 4 + i;
+    for (size_t i = 0; i < PAIRS; i++) {
+        sources[i] = (tfm_ids){ids, SOURCE};
+        targets[i] = (tfm_ids){ids + SOURCE, TARGET};
+    }
+}
+
+static void end(void)
+{
+    tfm_model_free(sized);
+    teardown();
+}
+
+static tfm_trainer *train(uint32_t recompute, size_t steps)
+{
+    tfm_trainer_options o;
+    tfm_trainer *t;
+
+    tfm_trainer_options_init(&o, sizeof o);
+    o.n_threads = 1;
+    o.recompute = recompute;
+    ck_assert_ok(tfm_trainer_create(&t, sized, &o, &error), error);
+    ck_assert_ok(tfm_trainer_set_data_ids(t, sources, targets, PAIRS, NULL, 0, &error), error);
+    while (steps--) ck_assert_ok(tfm_trainer_step(t, NULL, 0, &error), error);
+    return t;
+}
+
+static tfm_profile_entry entry_at(const tfm_trainer *t, size_t i)
+{
+    tfm_profile_entry e;
+
+    ck_assert_ok(tfm_trainer_profile_at(t, i, &e, sizeof e, &error), error);
+    ck_assert_uint_eq(e.struct_size, sizeof e);
+    return e;
+}
+
+static tfm_profile_entry entry_named(const tfm_trainer *t, const char *name)
+{
+    for (size_t i = 0; i < tfm_trainer_profile_count(t); i++) {
+        const tfm_profile_entry e = entry_at(t, i);
+        if (!strcmp(e.name, name)) return e;
+    }
+    ck_abort_msg("no entry %s", name);
+}
+
+/* Sums over the entries of a kind. */
+static tfm_profile_entry sum_of(const tfm_trainer *t, uint32_t kind)
+{
+    tfm_profile_entry sum = {0};
+
+    for (size_t i = 0; i < tfm_trainer_profile_count(t); i++) {
+        const tfm_profile_entry e = entry_at(t, i);
+        if (e.kind != kind) continue;
+        sum.calls += e.calls;
+        sum.seconds += e.seconds;
+        sum.flops += e.flops;
+    }
+    return sum;
+}
+
+START_TEST(a_new_trainer_has_done_nothing)
+{
+    tfm_trainer *t = train(0, 0);
+    const size_t n = tfm_trainer_profile_count(t);
+
+    ck_assert_uint_ge(n, 12);
+    for (size_t i = 0; i < n; i++) {
+        const tfm_profile_entry e = entry_at(t, i);
+        ck_assert(e.calls == 0 && e.seconds == 0.0 && e.flops == 0.0);
+        ck_assert(e.kind == TFM_PROFILE_OPERATION || e.kind == TFM_PROFILE_PHASE);
+        for (size_t j = 0; j < i; j++) ck_assert_str_ne(e.name, entry_at(t, j).name);
+    }
+    tfm_trainer_free(t);
+}
+END_TEST
+
+/* Operations do what the paper's formulas count, each way of training in its own order. */
+START_TEST(operations_add_up_to_the_models_costs)
+{
+    const uint32_t recompute = (uint32_t)_i;
+    const size_t steps = 3;
+    tfm_model_costs costs;
+    tfm_trainer *t = train(recompute, steps);
+
+    ck_assert_ok(tfm_model_options_costs(&costs, sizeof costs, &model_options, SOURCE, TARGET, &error), error);
+    const double forward = 2.0 * (double)(steps * PAIRS) * (costs.source_macs * SOURCE + costs.target_macs * TARGET);
+    const double again = entry_named(t, "recomputation").flops;
+    const double output = entry_named(t, "loss").flops / 3.0;
+    const double done = sum_of(t, TFM_PROFILE_OPERATION).flops;
+    ck_assert_msg(fabs(done - again - 3.0 * forward) <= 1e-9 * forward, "%g, and %g again, not 3 x %g", done, again, forward);
+    ck_assert_msg(fabs(again - (recompute ? forward - output : 0.0)) <= 1e-9 * forward, "%g again of %g", again, forward);
+    tfm_trainer_free(t);
+}
+END_TEST
+
+START_TEST(calls_are_counted)
+{
+    static const struct {
+        const char *name;
+        uint64_t calls; /* of two steps: 1 encoder layer, 2 decoder layers */
+    } want[] = {
+        {"embed", 4},           {"embed backward", 4},     {"attention", 10}, {"attention backward", 10},
+        {"add and norm", 16},   {"recomputation", 0},      {"loss", 2},       {"forward", 2},
+        {"backward", 2},        {"Adam", 2},               {"plan", 2},       {"gradient norm", 2},
+        {"zero gradients", 2},  {"validation", 0},         {"checkpoint", 0},
+    };
+    tfm_trainer *t = train(0, 2);
+
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        const tfm_profile_entry e = entry_named(t, want[i].name);
+        ck_assert_msg(e.calls == want[i].calls, "%s: %llu calls, not %llu", e.name, (unsigned long long)e.calls,
+                      (unsigned long long)want[i].calls);
+        ck_assert((e.calls > 0) == (e.seconds > 0.0));
+    }
+    ck_assert_uint_eq(entry_named(t, "linear").calls, entry_named(t, "linear backward").calls);
+    tfm_trainer_free(t);
+    t = train(1, 2);
+    ck_assert_uint_eq(entry_named(t, "recomputation").calls, 6);
+    tfm_trainer_free(t);
+}
+END_TEST
+
+/* Operations happen within forward and backward, phases within the time that passed. */
+START_TEST(no_time_is_counted_twice)
+{
+    const double began = tfm_now();
+    tfm_trainer *t = train(1, 3);
+    const double passed = tfm_now() - began, phases = sum_of(t, TFM_PROFILE_PHASE).seconds;
+    const double within = entry_named(t, "forward").seconds + entry_named(t, "backward").seconds;
+
+    ck_assert(sum_of(t, TFM_PROFILE_OPERATION).seconds <= within && within <= phases && phases <= passed);
+    tfm_trainer_free(t);
+}
+END_TEST
+
+START_TEST(validation_is_a_phase_of_its_own)
+{
+    tfm_trainer_options o;
+    tfm_trainer *t;
+
+    tfm_trainer_options_init(&o, sizeof o);
+    o.n_threads = 1;
+    o.max_steps = 2;
+    o.valid_every = 1;
+    o.checkpoint_path = path;
+    ck_assert_ok(tfm_trainer_create(&t, model, &o, &error), error);
+    ck_assert_ok(tfm_trainer_set_data(t, lines_of_text, lines_of_text, 3, NULL, 0, &error), error);
+    ck_assert_ok(tfm_trainer_set_valid(t, lines_of_text, lines_of_text, 3, &error), error);
+    ck_assert_ok(tfm_trainer_run(t, &error), error);
+    ck_assert_uint_eq(entry_named(t, "validation").calls, 2);
+    ck_assert_uint_eq(entry_named(t, "checkpoint").calls, 2); /* an epoch is one step */
+    ck_assert_uint_eq(entry_named(t, "loss").calls, 2);
+    ck_assert_uint_eq(entry_named(t, "forward").calls, 2);
+    tfm_trainer_free(t);
+}
+END_TEST
+
+START_TEST(what_does_not_exist_is_refused)
+{
+    tfm_trainer *t = train(0, 0);
+    tfm_profile_entry e;
+
+    ck_assert_status(tfm_trainer_profile_at(t, tfm_trainer_profile_count(t), &e, sizeof e, &error), TFM_E_INVALID, error);
+    ck_assert_ptr_nonnull(strstr(error.message, "entries"));
+    ck_assert_status(tfm_trainer_profile_at(NULL, 0, &e, sizeof e, &error), TFM_E_INVALID, error);
+    ck_assert_status(tfm_trainer_profile_at(t, 0, NULL, sizeof e, &error), TFM_E_INVALID, error);
+    ck_assert_uint_eq(tfm_trainer_profile_count(NULL), 0);
+    tfm_trainer_free(t);
+}
+END_TEST
+
+static Suite *profile_suite(void)
+{
+    Suite *suite = suite_create("profile");
+    TCase *tc = tcase_create("profile");
+
+    tcase_add_checked_fixture(tc, begin, end);
+    tcase_add_test(tc, a_new_trainer_has_done_nothing);
+    tcase_add_loop_test(tc, operations_add_up_to_the_models_costs, 0, 2);
+    tcase_add_test(tc, calls_are_counted);
+    tcase_add_test(tc, no_time_is_counted_twice);
+    tcase_add_test(tc, validation_is_a_phase_of_its_own);
+    tcase_add_test(tc, what_does_not_exist_is_refused);
+    suite_add_tcase(suite, tc);
+    return suite;
+}
+
+TESTING_MAIN(profile_suite)
