@@ -7,11 +7,20 @@ enum { PAD = 3, FLOATS = 340000 }; /* PAD: floats between rows, poisoned */
 
 static float a_data[FLOATS], b_data[FLOATS], c_data[FLOATS], c_other[FLOATS], bias[2048];
 
-static const unsigned twins[] = {0, TFM_CPU_AVX2};
+const tfm_kernels *tfm_kernels_table_wide(void); /* the panels of AVX-512 and its BF16, in C for any CPU */
 
-static const tfm_kernels *twin(int i)
+static bool bf16; /* what this test multiplies */
+
+/* Every twin of this CPU, then the wide one; each with operands as they are and rounded to bfloat16. */
+static int n_ways(void)
 {
-    return tfm_kernels_for(twins[i] & tfm_cpu_flags());
+    return 2 * (__builtin_popcount(tfm_cpu_flags()) + 2);
+}
+
+static const tfm_kernels *begin(int way)
+{
+    bf16 = way % 2;
+    return way < n_ways() - 2 ? tfm_kernels_for((1u << way / 2) - 1) : tfm_kernels_table_wide();
 }
 
 typedef struct pool {
@@ -62,7 +71,8 @@ typedef struct extra {
 static tfm_gemm new_gemm(shape s, bool a_rows, bool b_rows, extra e, const tfm_dropout *dropout, uint64_t seed)
 {
     uint64_t state = seed;
-    tfm_gemm g = {.m = s.m, .n = s.n, .k = s.k, .c = c_data, .c_row = s.n + PAD, .add = e.add, .relu = e.relu};
+    tfm_gemm g = {.m = s.m, .n = s.n, .k = s.k, .c = c_data, .c_row = s.n + PAD, .add = e.add, .relu = e.relu,
+                  .bf16 = bf16};
 
     g.a = matrix(a_data, s.m, s.k, a_rows, &g.a_row, &g.a_col, &state);
     g.b = matrix(b_data, s.k, s.n, b_rows, &g.b_row, &g.b_col, &state);
@@ -73,6 +83,15 @@ static tfm_gemm new_gemm(shape s, bool a_rows, bool b_rows, extra e, const tfm_d
     return g;
 }
 
+/* x with eight significant bits, ties to even. */
+static double operand(float x)
+{
+    int exponent;
+    const double fraction = frexp((double)x, &exponent);
+
+    return bf16 ? ldexp(rint(ldexp(fraction, 8)), exponent - 8) : (double)x;
+}
+
 /* One element by the definition; *size receives what its rounding errors are relative to. */
 static double wanted(const tfm_gemm *g, const float *before, size_t i, size_t j, const oracle_mask *mask, double *size)
 {
@@ -80,7 +99,7 @@ static double wanted(const tfm_gemm *g, const float *before, size_t i, size_t j,
 
     *size = fabs(sum);
     for (size_t p = 0; p < g->k; p++) {
-        const double x = (double)g->a[i * g->a_row + p * g->a_col] * (double)g->b[p * g->b_row + j * g->b_col];
+        const double x = operand(g->a[i * g->a_row + p * g->a_col]) * operand(g->b[p * g->b_row + j * g->b_col]);
         sum += x;
         *size += fabs(x);
     }
@@ -121,7 +140,7 @@ START_TEST(products_agree_with_the_oracle)
 {
     static const size_t sizes[] = {1, 2, 6, 7, 8, 9, 15, 16, 17, 33};
     pool p = new_pool(1);
-    const tfm_kernels *kernels = twin(_i);
+    const tfm_kernels *kernels = begin(_i);
 
     for (size_t m = 0; m < 10; m++)
         for (size_t n = 0; n < 10; n++)
@@ -142,7 +161,7 @@ START_TEST(products_across_blocks_agree_with_the_oracle)
     static const shape shapes[] = {{5, 7, 255}, {5, 7, 256},   {5, 7, 257},   {3, 17, 600},  {95, 9, 30},
                                    {97, 9, 30}, {200, 5, 300}, {4, 1023, 20}, {4, 1025, 20}, {2, 1100, 300}};
     pool p = new_pool(2);
-    const tfm_kernels *kernels = twin(_i);
+    const tfm_kernels *kernels = begin(_i);
 
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (size_t form = 0; form < 4; form++)
@@ -154,15 +173,16 @@ END_TEST
 START_TEST(an_empty_product_writes_nothing)
 {
     pool p = new_pool(2);
+    const tfm_kernels *kernels = begin(_i);
     tfm_gemm g = new_gemm((shape){4, 4, 4}, true, true, extras[0], NULL, 1);
 
     memcpy(c_other, c_data, 4 * g.c_row * sizeof *c_data);
     g.m = 0;
-    tfm_gemm_run(twin(_i), p.threads, p.scratch, &g);
+    tfm_gemm_run(kernels, p.threads, p.scratch, &g);
     g.m = 4, g.n = 0;
-    tfm_gemm_run(twin(_i), p.threads, p.scratch, &g);
+    tfm_gemm_run(kernels, p.threads, p.scratch, &g);
     g.n = 4, g.k = 0, g.add = true;
-    tfm_gemm_run(twin(_i), p.threads, p.scratch, &g);
+    tfm_gemm_run(kernels, p.threads, p.scratch, &g);
     same_bits(c_data, c_other, 4 * g.c_row, "c");
     free_pool(&p);
 }
@@ -184,7 +204,7 @@ static void check_part(const tfm_kernels *kernels, const pool *p, const tfm_gemm
 START_TEST(c21_bits_of_a_row_do_not_depend_on_the_other_rows)
 {
     pool p = new_pool(1);
-    const tfm_kernels *kernels = twin(_i);
+    const tfm_kernels *kernels = begin(_i);
 
     for (size_t form = 0; form < 4; form++) {
         const tfm_gemm g = new_gemm((shape){200, 19, 270}, form & 1, form & 2, extras[3], NULL, 5);
@@ -198,7 +218,7 @@ END_TEST
 START_TEST(c21_bits_of_a_column_do_not_depend_on_the_other_columns)
 {
     pool p = new_pool(1);
-    const tfm_kernels *kernels = twin(_i);
+    const tfm_kernels *kernels = begin(_i);
 
     for (size_t form = 0; form < 4; form++) {
         const tfm_gemm g = new_gemm((shape){7, 1050, 270}, form & 1, form & 2, extras[3], NULL, 6);
@@ -214,7 +234,7 @@ END_TEST
 START_TEST(bits_of_a_row_do_not_depend_on_its_place)
 {
     pool p = new_pool(1);
-    const tfm_kernels *kernels = twin(_i);
+    const tfm_kernels *kernels = begin(_i);
     const tfm_gemm whole = new_gemm((shape){101, 21, 64}, true, false, extras[3], NULL, 7);
 
     tfm_gemm_run(kernels, p.threads, p.scratch, &whole);
@@ -236,7 +256,7 @@ START_TEST(m49_bits_do_not_depend_on_threads)
                                    {40, 40, 513}, {97, 33, 100}, {5, 1100, 70}};
     static const uint32_t threads[] = {2, 5};
     pool one = new_pool(1);
-    const tfm_kernels *kernels = twin(_i);
+    const tfm_kernels *kernels = begin(_i);
     const tfm_dropout dropout = {{1, 2}, 3, 5, 4, 20000, 65536.0f / 45536.0f};
 
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
@@ -258,11 +278,12 @@ END_TEST
 START_TEST(nan_and_inf_stay_in_their_row)
 {
     pool p = new_pool(1);
+    const tfm_kernels *kernels = begin(_i);
     const tfm_gemm g = new_gemm((shape){9, 20, 40}, true, true, extras[3], NULL, 9);
 
     a_data[3 * g.a_row + 17] = NAN;
     a_data[5 * g.a_row + 2] = INFINITY;
-    tfm_gemm_run(twin(_i), p.threads, p.scratch, &g);
+    tfm_gemm_run(kernels, p.threads, p.scratch, &g);
     for (size_t i = 0; i < 9; i++)
         for (size_t j = 0; j < 20; j++) {
             const float c = g.c[i * g.c_row + j];
@@ -274,19 +295,43 @@ START_TEST(nan_and_inf_stay_in_their_row)
 }
 END_TEST
 
+/* To the nearest, ties to even; infinity, zeros and subnormals as they are; NaN, whatever its bits, stays NaN; too large is infinite. */
+START_TEST(operands_are_rounded_to_bfloat16)
+{
+    static const struct {
+        uint32_t from, to;
+    } cases[] = {{0x3F800000, 0x3F800000}, {0x3F808000, 0x3F800000}, {0x3F818000, 0x3F820000}, {0x3F808001, 0x3F810000},
+                 {0x3F807FFF, 0x3F800000}, {0xBF818000, 0xBF820000}, {0x7F7FFFFF, 0x7F800000}, {0x7F800000, 0x7F800000},
+                 {0xFF800000, 0xFF800000}, {0x80000000, 0x80000000}, {0x00010000, 0x00010000}, {0x7FFFFFFF, 0x7FC00000},
+                 {0xFFFFFFFF, 0x7FC00000}, {0x7F800001, 0x7FC00000}};
+    const tfm_product *how = &begin(_i)->bf16;
+    float panel[TFM_NR_MAX], x;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint32_t bits;
+        memcpy(&x, &cases[i].from, sizeof x);
+        how->pack_b(panel, &x, 1, 1, 1, 1);
+        memcpy(&bits, panel, sizeof bits);
+        if (how->terms == 2) bits <<= 16;
+        ck_assert_uint_eq(bits, cases[i].to);
+    }
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("gemm");
     TCase *c = tcase_create("gemm");
 
-    tcase_add_loop_test(c, products_agree_with_the_oracle, 0, 2);
-    tcase_add_loop_test(c, products_across_blocks_agree_with_the_oracle, 0, 2);
-    tcase_add_loop_test(c, an_empty_product_writes_nothing, 0, 2);
-    tcase_add_loop_test(c, c21_bits_of_a_row_do_not_depend_on_the_other_rows, 0, 2);
-    tcase_add_loop_test(c, c21_bits_of_a_column_do_not_depend_on_the_other_columns, 0, 2);
-    tcase_add_loop_test(c, bits_of_a_row_do_not_depend_on_its_place, 0, 2);
-    tcase_add_loop_test(c, m49_bits_do_not_depend_on_threads, 0, 2);
-    tcase_add_loop_test(c, nan_and_inf_stay_in_their_row, 0, 2);
+    tcase_add_loop_test(c, products_agree_with_the_oracle, 0, n_ways());
+    tcase_add_loop_test(c, products_across_blocks_agree_with_the_oracle, 0, n_ways());
+    tcase_add_loop_test(c, an_empty_product_writes_nothing, 0, n_ways());
+    tcase_add_loop_test(c, c21_bits_of_a_row_do_not_depend_on_the_other_rows, 0, n_ways());
+    tcase_add_loop_test(c, c21_bits_of_a_column_do_not_depend_on_the_other_columns, 0, n_ways());
+    tcase_add_loop_test(c, bits_of_a_row_do_not_depend_on_its_place, 0, n_ways());
+    tcase_add_loop_test(c, m49_bits_do_not_depend_on_threads, 0, n_ways());
+    tcase_add_loop_test(c, nan_and_inf_stay_in_their_row, 0, n_ways());
+    tcase_add_loop_test(c, operands_are_rounded_to_bfloat16, 0, n_ways());
     suite_add_tcase(s, c);
     return s;
 }

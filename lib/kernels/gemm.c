@@ -24,23 +24,37 @@ static void epilogue(const tfm_kernels *kernels, const tfm_gemm *g, size_t i, si
                            (uint32_t)r, j);
 }
 
-/* Rows [i0, i1) and columns [j0, j1) of c, on one thread. Columns begin at multiples of TFM_NR. */
+/* Panels of b, in one block of k, times rows [i, i + rows) of a. */
+static void block(const tfm_product *how, const tfm_gemm *g, const float *pb, float *pa, size_t i, size_t rows, size_t j,
+                  size_t cols, size_t p, size_t k)
+{
+    const float *a = g->a + i * g->a_row + p * g->a_col;
+    const size_t n_items = (k + how->terms - 1) / how->terms, direct = how->takes_rows && g->a_col == 1 ? g->a_row : 0;
+
+    if (!direct) {
+        how->pack_a(pa, a, g->a_row, g->a_col, rows, k);
+        a = pa;
+    }
+    for (size_t jj = 0; jj < cols; jj += how->nr)
+        for (size_t ii = 0; ii < rows; ii += how->mr)
+            how->tile(g->c + (i + ii) * g->c_row + j + jj, g->c_row, a + ii * (direct ? direct : n_items), direct,
+                      pb + jj * n_items, n_items, min(how->mr, rows - ii), min(how->nr, cols - jj), g->add || p);
+}
+
+/* Rows [i0, i1) and columns [j0, j1) of c, on one thread. Columns begin at multiples of the tile's. */
 static void product(const tfm_kernels *kernels, const tfm_gemm *g, float *scratch, size_t i0, size_t i1, size_t j0, size_t j1)
 {
+    const tfm_product *how = g->bf16 ? &kernels->bf16 : &kernels->f32;
     float *pa = scratch, *pb = scratch + MC * TFM_KC;
 
     for (size_t j = j0; j < j1; j += NC) {
         const size_t cols = min(NC, j1 - j);
         for (size_t p = 0; p < g->k; p += TFM_KC) {
             const size_t k = min(TFM_KC, g->k - p);
-            kernels->pack_b(pb, g->b + p * g->b_row + j * g->b_col, g->b_row, g->b_col, k, cols);
+            how->pack_b(pb, g->b + p * g->b_row + j * g->b_col, g->b_row, g->b_col, k, cols);
             for (size_t i = i0; i < i1; i += MC) {
                 const size_t rows = min(MC, i1 - i);
-                kernels->pack_a(pa, g->a + i * g->a_row + p * g->a_col, g->a_row, g->a_col, rows, k);
-                for (size_t jj = 0; jj < cols; jj += TFM_NR)
-                    for (size_t ii = 0; ii < rows; ii += TFM_MR)
-                        kernels->gemm_tile(g->c + (i + ii) * g->c_row + j + jj, g->c_row, pa + ii * k, pb + jj * k, k,
-                                           min(TFM_MR, rows - ii), min(TFM_NR, cols - jj), g->add || p);
+                block(how, g, pb, pa, i, rows, j, cols, p, k);
                 if (p + k == g->k) epilogue(kernels, g, i, rows, j, cols);
             }
         }
@@ -62,7 +76,8 @@ void tfm_gemm_run(const tfm_kernels *kernels, tfm_pool *pool, float *scratch, co
 {
     const size_t threads = tfm_pool_threads(pool);
     const bool by_rows = gemm->m >= gemm->n; /* the shorter side is packed by each thread */
-    const size_t unit = by_rows ? TFM_MR : TFM_NR, length = by_rows ? gemm->m : gemm->n;
+    const tfm_product *how = gemm->bf16 ? &kernels->bf16 : &kernels->f32;
+    const size_t unit = by_rows ? how->mr : how->nr, length = by_rows ? gemm->m : gemm->n;
     const size_t units = (length + unit - 1) / unit, split = (units + threads - 1) / threads * unit;
     job t = {kernels, gemm, scratch, split, by_rows};
 

@@ -16,6 +16,7 @@ typedef struct tfm_gemm {
     float *c;
     size_t c_row;
     bool add;
+    bool bf16;                  /* operands are rounded to bfloat16              */
     const float *bias;          /* [n], or NULL                                  */
     bool relu;
     const tfm_dropout *dropout; /* after the ReLU, row i, element j; or NULL      */

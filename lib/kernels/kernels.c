@@ -3,18 +3,30 @@
 
 const tfm_kernels *tfm_kernels_table_ref(void);
 const tfm_kernels *tfm_kernels_table_avx2(void);
+const tfm_kernels *tfm_kernels_table_avx512(void);
+const tfm_kernels *tfm_kernels_table_avx512bf16(void);
 
 unsigned tfm_cpu_flags(void)
 {
-#if defined(TFM_HAVE_AVX2)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return TFM_CPU_AVX2;
+    unsigned flags = 0;
+
+#if defined(TFM_HAVE_X86_TWINS)
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return 0;
+    flags |= TFM_CPU_AVX2;
+    if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512dq") ||
+        !__builtin_cpu_supports("avx512vl"))
+        return flags;
+    flags |= TFM_CPU_AVX512;
+    if (__builtin_cpu_supports("avx512bf16")) flags |= TFM_CPU_AVX512_BF16;
 #endif
-    return 0;
+    return flags;
 }
 
 const tfm_kernels *tfm_kernels_for(unsigned cpu_flags)
 {
-#if defined(TFM_HAVE_AVX2)
+#if defined(TFM_HAVE_X86_TWINS)
+    if (cpu_flags & TFM_CPU_AVX512_BF16) return tfm_kernels_table_avx512bf16();
+    if (cpu_flags & TFM_CPU_AVX512) return tfm_kernels_table_avx512();
     if (cpu_flags & TFM_CPU_AVX2) return tfm_kernels_table_avx2();
 #endif
     (void)cpu_flags;

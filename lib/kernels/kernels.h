@@ -12,9 +12,9 @@
 
 enum {
     TFM_LANES = 8,    /* floats summed side by side                                */
-    TFM_MR = 6,       /* rows of the product's register tile                       */
-    TFM_NR = 16,      /* columns of it                                             */
     TFM_KC = 256,     /* k is summed in blocks of this many, then added to c       */
+    TFM_MR_MAX = 12,  /* rows and columns of the largest register tile of a product */
+    TFM_NR_MAX = 32,
     TFM_ATTENTION_QUERIES = 32, /* a block of attention scores: 8 KiB             */
     TFM_ATTENTION_KEYS = 64,
 };
@@ -57,12 +57,25 @@ typedef struct tfm_head {
     float *dq, *dk, *dv;       /* as q, k, v; overwritten */
 } tfm_head;
 
-typedef struct tfm_kernels {
-    /* c[rows][16] = or += a b over k terms; a packed [k][rows], b packed [k][16]; rows 1..6; cols <= 16 are stored. */
-    void (*gemm_tile)(float *c, size_t ldc, const float *a, const float *b, size_t k, size_t rows, size_t cols, bool add);
-    /* b[k][n] with strides into panels [n / 16][k][16], zero-padded; a[m][k] into panels of rows, [k][6]. */
-    void (*pack_b)(float *to, const float *b, size_t b_row, size_t b_col, size_t k, size_t n);
+/*
+ * How an instruction set multiplies: a register tile, and the packing that feeds it. An item of a panel is 32 bits: a float, or two
+ * bfloat16 that stand one above the other in k (the last one alone: with a zero).
+ */
+typedef struct tfm_product {
+    size_t mr, nr;     /* rows and columns of the tile                     */
+    size_t terms;      /* of the sum over k in one item: 1 or 2            */
+    bool takes_rows;   /* the tile can read rows of a that were not packed */
+    /* c[rows][cols] = or += a b over n_items, in order; rows 1..mr, cols 1..nr. a: a panel, or, with a_row, rows that far apart. */
+    void (*tile)(float *c, size_t ldc, const float *a, size_t a_row, const float *b, size_t n_items, size_t rows, size_t cols, bool add);
+    /* a[m][k] with strides into panels [m / mr][items][mr], the last one as narrow as its rows; k <= TFM_KC. */
     void (*pack_a)(float *to, const float *a, size_t a_row, size_t a_col, size_t m, size_t k);
+    /* b[k][n] with strides into panels [n / nr][items][nr], zero-padded. */
+    void (*pack_b)(float *to, const float *b, size_t b_row, size_t b_col, size_t k, size_t n);
+} tfm_product;
+
+typedef struct tfm_kernels {
+    tfm_product f32;  /* float32 operands */
+    tfm_product bf16; /* operands rounded to bfloat16, to nearest even; sums in float32 */
 
     /* y += bias, then ReLU (NaN stays NaN), then dropout of elements first .. first + n of a row. bias may be NULL. */
     void (*bias_relu)(float *y, const float *bias, size_t n, bool relu, const tfm_dropout *dropout, uint32_t row,
@@ -95,7 +108,11 @@ typedef struct tfm_kernels {
                  float beta2, float eps);
 } tfm_kernels;
 
-enum { TFM_CPU_AVX2 = 1u << 0 }; /* AVX2 and FMA */
+enum {
+    TFM_CPU_AVX2 = 1u << 0,        /* AVX2 and FMA         */
+    TFM_CPU_AVX512 = 1u << 1,      /* and AVX-512 F, BW, DQ, VL */
+    TFM_CPU_AVX512_BF16 = 1u << 2, /* and AVX-512 BF16     */
+};
 
 unsigned tfm_cpu_flags(void);
 

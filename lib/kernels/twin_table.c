@@ -4,9 +4,12 @@
 const tfm_kernels *TWIN(tfm_kernels_table)(void)
 {
     static const tfm_kernels table = {
-        .gemm_tile = TWIN(tfm_gemm_tile),
-        .pack_b = TWIN(tfm_pack_b),
-        .pack_a = TWIN(tfm_pack_a),
+        .f32 = {MR, NR, 1, true, TWIN(tfm_gemm_tile), TWIN(tfm_pack_a), TWIN(tfm_pack_b)},
+#if PAIRS
+        .bf16 = {MR, NR, 2, false, TWIN(tfm_gemm_tile_bf16), TWIN(tfm_pack_a_bf16), TWIN(tfm_pack_b_bf16)},
+#else
+        .bf16 = {MR, NR, 1, false, TWIN(tfm_gemm_tile), TWIN(tfm_pack_a_bf16), TWIN(tfm_pack_b_bf16)},
+#endif
         .bias_relu = TWIN(tfm_bias_relu),
         .relu_backward = TWIN(tfm_relu_backward),
         .dropout = TWIN(tfm_dropout),

@@ -1,9 +1,14 @@
 /* Declares every TWIN function; included once per twin. */
 #include "kernels/vector.h"
 
-void TWIN(tfm_gemm_tile)(float *c, size_t ldc, const float *a, const float *b, size_t k, size_t rows, size_t cols, bool add);
-void TWIN(tfm_pack_b)(float *to, const float *b, size_t b_row, size_t b_col, size_t k, size_t n);
+#define TILE_ARGS                                                                                                      \
+    float *c, size_t ldc, const float *a, size_t a_row, const float *b, size_t n_items, size_t rows, size_t cols, bool add
+void TWIN(tfm_gemm_tile)(TILE_ARGS);
 void TWIN(tfm_pack_a)(float *to, const float *a, size_t a_row, size_t a_col, size_t m, size_t k);
+void TWIN(tfm_pack_b)(float *to, const float *b, size_t b_row, size_t b_col, size_t k, size_t n);
+void TWIN(tfm_gemm_tile_bf16)(TILE_ARGS);
+void TWIN(tfm_pack_a_bf16)(float *to, const float *a, size_t a_row, size_t a_col, size_t m, size_t k);
+void TWIN(tfm_pack_b_bf16)(float *to, const float *b, size_t b_row, size_t b_col, size_t k, size_t n);
 void TWIN(tfm_bias_relu)(float *y, const float *bias, size_t n, bool relu, const tfm_dropout *dropout, uint32_t row,
                           uint64_t first);
 void TWIN(tfm_relu_backward)(float *dy, const float *y, size_t n, float scale);

@@ -18,6 +18,21 @@ typedef float v8 __attribute__((vector_size(32), may_alias));
 typedef int32_t i8 __attribute__((vector_size(32), may_alias));
 typedef float v8u __attribute__((vector_size(32), aligned(4), may_alias));
 
+/* The matrix product's tile: MR rows of two vectors vt. TFM_WIDE builds the AVX-512 shape for any CPU, for tests. */
+#if defined(__AVX512F__) || defined(TFM_WIDE)
+#define TILE_LANES 16
+#define MR 12
+#else
+#define TILE_LANES 8
+#define MR 6
+#endif
+#define NR (2 * TILE_LANES)
+#if defined(__AVX512BF16__) || defined(TFM_WIDE)
+#define PAIRS 1 /* bfloat16 operands go in pairs */
+#else
+#define PAIRS 0
+#endif
+
 #define INLINE static inline __attribute__((always_inline, unused))
 
 #define LOAD(p) ((v8)*(const v8u *)(p))
