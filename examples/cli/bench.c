@@ -36,6 +36,15 @@ void samples_free(samples *s)
     *s = (samples){0};
 }
 
+void fill_random(float *x, size_t n)
+{
+    uint32_t state = 1;
+    for (size_t i = 0; i < n; i++) {
+        state = state * 1664525u + 1013904223u;
+        x[i] = (float)(state >> 8) * 0x1p-23f - 1.0f;
+    }
+}
+
 double process_peak_mb(void)
 {
     struct rusage usage;

@@ -19,6 +19,9 @@ static inline double samples_median(samples *s)
 }
 void samples_free(samples *s);
 
+/* Values in [-1, 1), always the same. */
+void fill_random(float *x, size_t n);
+
 /* Most memory this process has held so far, in MB of 10^6 bytes. */
 double process_peak_mb(void);
 /* Page faults so far that needed no disk. */

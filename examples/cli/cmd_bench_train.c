@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_TOKENS = 1 << 24 }; /* of a side of a batch, in the library too */
+
 #define AT(field) .offset = offsetof(bench_train_args, field)
 
 static const option_row rows[] = {
@@ -15,8 +17,9 @@ static const option_row rows[] = {
     {"batch", "SENTENCES", "of a step; default: 280 for tiny, 40 for the others", OPTION_U32, .low = 1, .high = 1 << 20,
      AT(batch)},
     {"src-len", "N", "tokens of every source; default: 14 for tiny, 25 for the others", OPTION_U32, .low = 1,
-     .high = 4096, AT(src_len)},
-    {"tgt-len", "N", "tokens of every target; default: as --src-len", OPTION_U32, .low = 1, .high = 4096, AT(tgt_len)},
+     .high = 1 << 16, AT(src_len)},
+    {"tgt-len", "N", "tokens of every target; default: as --src-len", OPTION_U32, .low = 1, .high = 1 << 16,
+     AT(tgt_len)},
     {"vocab", "N", "entries of the vocabulary; default: 10000 for tiny, 37000 for the others", OPTION_U32, .low = 8,
      .high = 1 << 24, AT(vocab)},
     {"dropout", "P", "on the output of each sub-layer; default: 0.3 for tiny, 0.1 for the others", OPTION_FLOAT,
@@ -63,6 +66,10 @@ static int run(void *place, const string_list *operands)
     bench_train_args *args = place;
     if (args->dtype != 0) return console_usage("--dtype bf16 is not available in this version; use f32");
     set_work(args);
+    const uint32_t longer = args->src_len > args->tgt_len ? args->src_len : args->tgt_len;
+    if ((uint64_t)args->batch * longer > MOST_TOKENS)
+        return console_usage("--batch %u of %u tokens is more than %d tokens; lower one", args->batch, longer,
+                             (int)MOST_TOKENS);
     return bench_training_run(args);
 }
 

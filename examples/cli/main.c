@@ -24,6 +24,7 @@ static const command *const commands[] = {
     &command_inspect,
     &command_bench_train,
     &command_bench_gemm,
+    &command_bench_attention,
 };
 
 enum { N_COMMANDS = sizeof commands / sizeof *commands };

@@ -27,17 +27,12 @@ const char *yardstick_name(void)
     return "blis";
 }
 
-/* Values around zero of which products and sums stay ordinary numbers. */
 static float *random_matrix(size_t rows, size_t cols)
 {
     float *x = NULL;
     size_t capacity = 0;
-    uint32_t state = 1;
     memory_grow(&x, &capacity, rows * cols, sizeof *x);
-    for (size_t i = 0; i < rows * cols; i++) {
-        state = state * 1664525u + 1013904223u;
-        x[i] = (float)(state >> 8) * 0x1p-23f - 1.0f;
-    }
+    fill_random(x, rows * cols);
     return x;
 }
 
