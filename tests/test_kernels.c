@@ -23,7 +23,7 @@ START_TEST(tables_are_complete)
     must(k->f32.tile && k->f32.pack_a && k->f32.pack_b && k->bf16.tile && k->bf16.pack_a && k->bf16.pack_b);
     must(k->bias_relu && k->relu_backward && k->dropout && k->add_dropped && k->add);
     must(k->axpby && k->sum_squares && k->layer_norm && k->layer_norm_backward && k->attention);
-    must(k->attention_backward && k->log_sum_exp && k->softmax_gradient && k->adam);
+    must(k->attention_backward && k->log_sum_exp && k->exponentials && k->scale_less && k->adam);
     ck_assert_ptr_eq(tfm_kernels_for(0), tfm_kernels_for(1u << 31));
     if (tfm_cpu_flags()) ck_assert_ptr_ne(tfm_kernels_for(0), tfm_kernels_for(tfm_cpu_flags()));
 }
@@ -31,16 +31,18 @@ END_TEST
 
 /* ---------------------------------------------------------------------------------------------- exponentials ---- */
 
-/* softmax_gradient with lse = base = 0 is exp. */
+/* A maximum of 0 leaves exp as it is. */
 START_TEST(exp_is_within_two_units)
 {
     enum { N = 1 << 15 };
     const tfm_kernels *k = twin(_i);
 
-    for (size_t i = 0; i < N; i++) x[i] = -87.3f + 175.3f * (float)i / N;
-    for (size_t i = 0; i < 4096; i++) x[i] = -1.0f + (float)i / 2048; /* where most weights are */
+    double sum, total;
+
+    for (size_t i = 0; i < N; i++) x[i] = -87.3f + 87.3f * (float)i / N;
+    for (size_t i = 0; i <= 4096; i++) x[i] = -1.0f + (float)i / 4096; /* where most weights are */
     memcpy(y, x, sizeof y);
-    k->softmax_gradient(y, N, 0.0f, 0.0f);
+    k->exponentials(y, N, &sum, &total);
     for (size_t i = 0; i < N; i++) near_one((double)y[i], exp((double)x[i]), 0.0, 4 * ULP, "exp", i);
 }
 END_TEST
@@ -48,13 +50,17 @@ END_TEST
 START_TEST(exp_at_its_edges)
 {
     const tfm_kernels *k = twin(_i);
-    float e[] = {0.0f, -0.0f, -87.34f, -88.0f, -1e30f, -INFINITY, NAN, 88.0f, 89.0f, INFINITY, -104.0f};
+    double sum, total;
 
-    k->softmax_gradient(e, sizeof e / sizeof *e, 0.0f, 0.0f);
-    must(e[0] == 1.0f && e[1] == 1.0f);
-    must(e[2] == 0.0f && e[3] == 0.0f && e[4] == 0.0f && e[5] == 0.0f && e[10] == 0.0f);
-    must(isnan(e[6]));
-    must(isfinite(e[7]) && e[8] == e[7] && e[9] == e[7]); /* saturated */
+    for (size_t n = 8; n < 16; n++) { /* in lanes and alone */
+        float e[16] = {0};
+        memcpy(e + n - 8, (float[]){-0.0f, -87.5f, -87.7f, -88.01f, -104.0f, -1e30f, -INFINITY, NAN}, 8 * sizeof *e);
+        k->exponentials(e, n, &sum, &total);
+        for (size_t i = 0; i < n - 7; i++) must(e[i] == 1.0f);
+        for (size_t i = n - 7; i < n - 5; i++) must(e[i] >= 0.0f && e[i] < FLT_MIN);
+        for (size_t i = n - 5; i < n - 1; i++) must(e[i] == 0.0f);
+        must(isnan(e[n - 1]));
+    }
 }
 END_TEST
 
@@ -65,6 +71,24 @@ static double exact_lse(const float *v, size_t n)
     for (size_t i = 0; i < n; i++) max = fmax(max, (double)v[i]);
     for (size_t i = 0; i < n; i++) sum += exp((double)v[i] - max);
     return max + log(sum);
+}
+
+/* Of x: the bits of log_sum_exp, and the exponentials with their sum. */
+static void check_exponentials(const tfm_kernels *k, size_t n, float lse, double sum)
+{
+    double max = -INFINITY, again, total, want = 0.0;
+
+    memcpy(y, x, n * sizeof *y);
+    y[n] = 77.0f; /* not to be touched */
+    must(k->exponentials(y, n, &again, &total) == lse && again == sum);
+    for (size_t i = 0; i < n; i++) max = fmax(max, (double)x[i]);
+    for (size_t i = 0; i < n; i++) {
+        const double e = exp((double)(x[i] - (float)max));
+        must_le(fabs((double)y[i] - e), 4.0 * ULP * e + 0x1p-126);
+        want += e;
+    }
+    near_one(total, want, 0.0, 140.0 * ULP, "total", n);
+    must(y[n] == 77.0f);
 }
 
 START_TEST(log_sum_exp_agrees)
@@ -83,6 +107,7 @@ START_TEST(log_sum_exp_agrees)
             const double want = exact_lse(x, n), got = (double)k->log_sum_exp(x, n, &sum);
             must_msg(fabs(got - want) <= ULP * (fabs(want) + 140.0), "%zu: %.9g, want %.9g", n, got, want);
             must_msg(fabs(sum - want_sum) <= 140.0 * ULP * size, "sum %zu: %.9g, want %.9g", n, sum, want_sum);
+            check_exponentials(k, n, (float)got, sum);
         }
 }
 END_TEST
@@ -99,7 +124,9 @@ START_TEST(c13_a_large_vocabulary_keeps_its_precision)
     const float lse = k->log_sum_exp(x, V, &sum);
     must_le(fabs((double)lse - want), 2e-6);
     must_le(fabs(sum - want_sum), 0.05); /* of 60,000 terms of size 7.5 */
-    k->softmax_gradient(x, V, lse, 0.0f);
+    double total;
+    k->exponentials(x, V, &sum, &total);
+    k->scale_less(x, V, (float)(1.0 / total), 0.0f);
     for (size_t i = 0; i < V; i++) mass += (double)x[i];
     must_le(fabs(mass - 1.0), 2e-6);
 }
@@ -115,7 +142,6 @@ START_TEST(log_sum_exp_of_infinities)
         must(k->log_sum_exp(x, n, &sum) == -INFINITY);
         x[n / 2] = 3.25f; /* m02: one allowed entry has all the weight */
         must(k->log_sum_exp(x, n, &sum) == 3.25f);
-        must(k->log_sum_exp(x, n, NULL) == 3.25f);
         x[n - 1] = NAN;
         must(isnan(k->log_sum_exp(x, n, &sum)));
         x[n - 1] = INFINITY;
@@ -128,7 +154,7 @@ START_TEST(softmax_gradient_agrees)
 {
     const tfm_kernels *k = twin(_i);
     uint64_t state = 3;
-    double sum;
+    double sum, total;
 
     for (size_t w = 0; w < N_WIDTHS; w++) {
         const size_t n = widths[w];
@@ -136,7 +162,8 @@ START_TEST(softmax_gradient_agrees)
         x[n] = 77.0f; /* not to be touched */
         memcpy(y, x, (n + 1) * sizeof *y);
         const double lse = exact_lse(x, n);
-        k->softmax_gradient(y, n, k->log_sum_exp(x, n, &sum), 0.01f);
+        k->exponentials(y, n, &sum, &total);
+        k->scale_less(y, n, (float)(1.0 / total), 0.01f);
         for (size_t i = 0; i < n; i++) must_le(fabs((double)y[i] - (exp((double)x[i] - lse) - 0.01)), 40.0 * ULP);
         must(y[n] == 77.0f);
     }

@@ -28,21 +28,21 @@ static void loss_rows(const void *args, size_t begin, size_t end, size_t thread)
     const chunk *c = args;
     const tfm_kernels *kernels = c->run->kernels;
     const size_t vocab = c->loss->output->out;
-    double q_label, base, sum;
+    double q_label, base, sum, total = 1.0;
     (void)thread;
 
     smoothed(c->loss, &q_label, &base);
     for (size_t r = begin; r < end; r++) {
         float *z = c->logits + r * vocab;
         const size_t label = (size_t)c->loss->labels[c->first + r];
-        const float lse = kernels->log_sum_exp(z, vocab, &sum);
         const double z_label = (double)z[label];
+        const float lse = c->gradient ? kernels->exponentials(z, vocab, &sum, &total) : kernels->log_sum_exp(z, vocab, &sum);
 
         c->row_nll[r] = (double)lse - z_label;
         c->row_loss[r] = (double)lse - q_label * z_label - base * (sum - z_label);
         if (c->loss->logprobs) c->loss->logprobs[c->first + r] = (float)(z_label - (double)lse);
         if (!c->gradient) continue;
-        kernels->softmax_gradient(z, vocab, lse, (float)base);
+        kernels->scale_less(z, vocab, (float)(1.0 / total), (float)base);
         z[label] -= (float)(q_label - base);
     }
 }

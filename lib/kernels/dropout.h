@@ -7,10 +7,6 @@
 
 #include "kernels/vector.h"
 
-#if defined __AVX2__
-#include <immintrin.h>
-#endif
-
 enum { TFM_MASK = 64 }; /* elements of a group */
 
 /* Four blocks side by side: each word is the low half of its lane, the high half holds anything. */

@@ -100,8 +100,9 @@ typedef struct tfm_kernels {
 
     /* log-sum-exp of a row; *sum receives the plain sum of the row. */
     float (*log_sum_exp)(const float *z, size_t n, double *sum);
-    /* z = exp(z - lse) - base, the gradient of smoothed cross-entropy but for its target element. */
-    void (*softmax_gradient)(float *z, size_t n, float lse, float base);
+    /* The same, and z becomes exp(z - its maximum), *total the sum of that: softmax is z / total. */
+    float (*exponentials)(float *z, size_t n, double *sum, double *total);
+    void (*scale_less)(float *z, size_t n, float scale, float less); /* z = scale z - less */
 
     /* One Adam update of n weights: g is scaled by g_scale first; rate already holds the bias corrections. */
     void (*adam)(float *w, float *m, float *v, const float *g, size_t n, float g_scale, float rate, float beta1,

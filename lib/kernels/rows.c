@@ -174,57 +174,74 @@ void TWIN(tfm_layer_norm_backward)(float *dx, const float *dy, const float *x, c
     }
 }
 
-/* error: float lanes within blocks of 1,024, double over blocks. */
-float TWIN(tfm_log_sum_exp)(const float *z, size_t n, double *sum)
+static float row_max(const float *z, size_t n)
 {
-    const size_t wide = n & ~(size_t)7;
-    v8 lanes = splat(-INFINITY);
-    double plain = 0.0, total = 0.0;
+    v8 lanes[4] = {splat(-INFINITY), splat(-INFINITY), splat(-INFINITY), splat(-INFINITY)};
+    size_t i = 0;
 
-    for (size_t i = 0; i < wide; i += 8) lanes = MAX(LOAD(z + i), lanes);
-    float max = lanes_max(&lanes);
-    for (size_t i = wide; i < n; i++) max = z[i] > max ? z[i] : max;
-    if (max == -INFINITY) max = 0.0f; /* nothing allowed: the result is -inf, not NaN */
-    for (size_t begin = 0; begin < n; begin += 1024) {
-        const size_t end = begin + 1024 < n ? begin + 1024 : n;
-        v8 s = {0}, e = {0}, x;
-        size_t i = begin;
-
-        for (; i + 8 <= end; i += 8) {
-            x = LOAD(z + i);
-            s += x;
-            x -= splat(max);
-            exp_v8(&x);
-            e += x;
-        }
-        for (size_t j = 0; j < end - i; j++) {
-            x = splat(z[i + j] - max);
-            exp_v8(&x);
-            plain += z[i + j];
-            total += x[0];
-        }
-        plain += lanes_sum(&s);
-        total += lanes_sum(&e);
-    }
-    if (sum) *sum = plain;
-    return max + (float)log(total);
+    for (; i + 32 <= n; i += 32)
+        for (size_t k = 0; k < 4; k++) lanes[k] = MAX(LOAD(z + i + 8 * k), lanes[k]);
+    lanes[0] = MAX(lanes[0], lanes[1]);
+    lanes[2] = MAX(lanes[2], lanes[3]);
+    lanes[0] = MAX(lanes[0], lanes[2]);
+    float max = lanes_max(&lanes[0]);
+    for (; i < n; i++) max = z[i] > max ? z[i] : max;
+    return max;
 }
 
-void TWIN(tfm_softmax_gradient)(float *z, size_t n, float lse, float base)
+/* Up to 1,024 elements: adds to the plain sum and to that of exp(z - max), which is written to e where e is not NULL. */
+INLINE void sum_block(const float *z, float *e, size_t n, float max, double *plain, double *total)
 {
-    const size_t wide = n & ~(size_t)7;
-    v8 x;
+    v8 s = {0}, t = {0}, x;
+    size_t i = 0;
 
-    for (size_t i = 0; i < wide; i += 8) {
-        x = LOAD(z + i) - splat(lse);
+    for (; i + 8 <= n; i += 8) {
+        x = LOAD(z + i);
+        s += x;
+        x -= splat(max);
         exp_v8(&x);
-        STORE(z + i, x - splat(base));
+        t += x;
+        if (e) STORE(e + i, x);
     }
-    load_part(&x, z + wide, n - wide);
-    x -= splat(lse);
-    exp_v8(&x);
-    x -= splat(base);
-    store_part(z + wide, &x, n - wide);
+    for (; i < n; i++) {
+        x = splat(z[i] - max);
+        exp_v8(&x);
+        *plain += z[i];
+        *total += x[0];
+        if (e) e[i] = x[0];
+    }
+    *plain += lanes_sum(&s);
+    *total += lanes_sum(&t);
+}
+
+/* error: float lanes within blocks of 1,024, double over blocks. */
+INLINE float log_sum(const float *z, float *e, size_t n, double *sum, double *total)
+{
+    float max = row_max(z, n);
+    double plain = 0.0;
+
+    if (max == -INFINITY) max = 0.0f; /* nothing allowed: the result is -inf, not NaN */
+    *total = 0.0;
+    for (size_t i = 0; i < n; i += 1024) sum_block(z + i, e ? e + i : NULL, n - i < 1024 ? n - i : 1024, max, &plain, total);
+    *sum = plain;
+    return max + (float)log(*total);
+}
+
+float TWIN(tfm_log_sum_exp)(const float *z, size_t n, double *sum)
+{
+    double total;
+
+    return log_sum(z, NULL, n, sum, &total);
+}
+
+float TWIN(tfm_exponentials)(float *z, size_t n, double *sum, double *total)
+{
+    return log_sum(z, z, n, sum, total);
+}
+
+void TWIN(tfm_scale_less)(float *z, size_t n, float scale, float less)
+{
+    for (size_t i = 0; i < n; i++) z[i] = z[i] * scale - less;
 }
 
 /* TensorFlow's form (PAPER 1.8): w -= rate m / (sqrt(v) + eps), rate = lr sqrt(1 - beta2^t) / (1 - beta1^t). */

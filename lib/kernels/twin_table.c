@@ -22,7 +22,8 @@ const tfm_kernels *TWIN(tfm_kernels_table)(void)
         .attention = TWIN(tfm_attention_head),
         .attention_backward = TWIN(tfm_attention_head_backward),
         .log_sum_exp = TWIN(tfm_log_sum_exp),
-        .softmax_gradient = TWIN(tfm_softmax_gradient),
+        .exponentials = TWIN(tfm_exponentials),
+        .scale_less = TWIN(tfm_scale_less),
         .adam = TWIN(tfm_adam),
     };
     return &table;

@@ -23,7 +23,8 @@ void TWIN(tfm_layer_norm_backward)(float *dx, const float *dy, const float *x, c
 void TWIN(tfm_attention_head)(const tfm_head *head, float *scratch);
 void TWIN(tfm_attention_head_backward)(const tfm_head *head, float *scratch);
 float TWIN(tfm_log_sum_exp)(const float *z, size_t n, double *sum);
-void TWIN(tfm_softmax_gradient)(float *z, size_t n, float lse, float base);
+float TWIN(tfm_exponentials)(float *z, size_t n, double *sum, double *total);
+void TWIN(tfm_scale_less)(float *z, size_t n, float scale, float less);
 void TWIN(tfm_adam)(float *w, float *m, float *v, const float *g, size_t n, float g_scale, float rate, float beta1,
                     float beta2, float eps);
 

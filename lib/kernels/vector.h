@@ -9,6 +9,9 @@
 
 #include <math.h>
 #include <string.h>
+#if defined __AVX__
+#include <immintrin.h>
+#endif
 
 #define TFM_JOIN_(a, b) a##_##b
 #define TFM_JOIN(a, b) TFM_JOIN_(a, b)
@@ -59,7 +62,15 @@ INLINE void store_part(float *p, const v8 *v, size_t n)
 }
 
 #define SELECT(mask, a, b) ((v8)(((i8)(a) & (mask)) | ((i8)(b) & ~(mask))))
+
+/* a > b ? a : b and a < b ? a : b; thus b where either is NaN. */
+#if defined __AVX__
+#define MAX(a, b) ((v8)_mm256_max_ps((__m256)(a), (__m256)(b)))
+#define MIN(a, b) ((v8)_mm256_min_ps((__m256)(a), (__m256)(b)))
+#else
 #define MAX(a, b) SELECT((a) > (b), a, b)
+#define MIN(a, b) SELECT((a) < (b), a, b)
+#endif
 
 /* Sum and maximum of the lanes, always in the same order. */
 INLINE float lanes_sum(const v8 *v)
@@ -79,19 +90,17 @@ INLINE float lanes_max(const v8 *v)
 }
 
 /*
- * exp of each lane. error: below 2 ulp for results that are normal floats; exactly 0 below -87.33, NaN stays NaN.
- * how: x = n ln 2 + r, |r| <= ln 2 / 2; a polynomial of degree 6 for exp r (Cephes' coefficients); scaled by the exponent.
+ * exp of each lane. error: below 2 ulp for results that are normal floats, below 2^-126 otherwise; exactly 0 below -88, NaN stays NaN.
+ * how: x = n ln 2 + r, |r| <= ln 2 / 2; a polynomial of degree 6 for exp r (Cephes' coefficients); scaled by 2^n, or 0 for n = -127.
  * range: callers subtract a maximum first, so that x <= 0 but for rounding; above 88 the result saturates.
  */
 INLINE void exp_v8(v8 *x)
 {
-    const v8 lowest = splat(-87.33f), highest = splat(88.0f);
-    const i8 zero = *x < lowest;
-    const v8 nan = *x;
-    v8 t = MAX(*x, lowest);
-    t = SELECT(t > highest, highest, t);
-    const v8 magic = splat(12582912.0f); /* 1.5 * 2^23: adding it rounds to an integer */
-    const v8 n = (t * splat(1.44269504088896341f) + magic) - magic;
+    const v8 lowest = splat(-88.0f), highest = splat(88.0f);
+    v8 t = MAX(lowest, *x);
+    t = MIN(highest, t);
+    const v8 magic = splat(12582912.0f + 127.0f); /* 1.5 * 2^23: adding it rounds to an integer; here the exponent of 2^n */
+    const v8 exponent = t * splat(1.44269504088896341f) + magic, n = exponent - magic;
     v8 r = t - n * splat(0.693359375f);
     r = r - n * splat(-2.12194440e-4f);
     v8 p = splat(1.9875691500e-4f);
@@ -101,10 +110,7 @@ INLINE void exp_v8(v8 *x)
     p = p * r + splat(1.6666665459e-1f);
     p = p * r + splat(5.0000001201e-1f);
     p = p * r * r + r + splat(1.0f);
-    const i8 bits = (__builtin_convertvector(n, i8) + 127) << 23;
-    p = p * (v8)bits;
-    p = SELECT(zero, splat(0.0f), p);
-    *x = SELECT(nan == nan, p, nan);
+    *x = p * (v8)((i8)exponent << 23);
 }
 
 #endif
