@@ -440,6 +440,8 @@ typedef struct tfm_trainer_options {
     tfm_log_fn log;             /* NULL: silence */
     void *log_user;
     const tfm_allocator *allocator; /* NULL: malloc; must outlive the trainer */
+    uint64_t memory;            /* bytes that the training may take: a batch that needs more is worked off in pieces, its gradients
+                                   are the same but for the rounding of their sums. 0: no limit, whole batches (default) */
 } tfm_trainer_options;
 
 TFM_API void tfm_trainer_options_init(tfm_trainer_options *options, size_t struct_size);
@@ -449,7 +451,8 @@ TFM_API tfm_status tfm_trainer_create(tfm_trainer **out, const tfm_model *model,
                                       tfm_error *error);
 /*
  * Continues a checkpoint: weights, moments, step and data position. With the same options and data the run goes on with the bits of an
- * uninterrupted one; a different seed or other data is refused when the data is set. since 0.1
+ * uninterrupted one; a different seed or other data is refused when the data is set. A batch is cut into the pieces of the checkpoint,
+ * whatever memory says now: a warning tells when they need more. since 0.1
  */
 TFM_API tfm_status tfm_trainer_resume(tfm_trainer **out, const char *checkpoint, const tfm_trainer_options *options,
                                       tfm_error *error);
@@ -463,6 +466,9 @@ typedef struct tfm_data_report {
     uint64_t source_tokens; /* of the used pairs, EOS counted                */
     uint64_t target_tokens;
     uint64_t unknown;       /* TFM_UNK among them                            */
+    uint64_t piece_tokens;  /* a batch is worked off in pieces of at most so many source and target tokens: batch_tokens, or
+                               fewer for the sake of memory                  */
+    uint64_t memory;        /* bytes that the training needs, with the scratch of 8 threads */
 } tfm_data_report;
 
 /*

@@ -139,6 +139,7 @@ static tfm_trainer_options options_with(const tfm_allocator *a)
     o.max_steps = 4;
     o.checkpoint_path = path;
     o.checkpoint_steps = 3;
+    o.memory = UINT64_MAX; /* pieces are chosen */
     return o;
 }
 
@@ -197,11 +198,6 @@ static tfm_status use_ids(tfm_trainer *t)
 static tfm_status use_valid(tfm_trainer *t)
 {
     return tfm_trainer_set_valid(t, sources, targets, 1, &error);
-}
-
-static tfm_status use_step(tfm_trainer *t)
-{
-    return tfm_trainer_step(t, NULL, 0, &error);
 }
 
 static tfm_status use_run(tfm_trainer *t)
@@ -263,9 +259,8 @@ START_TEST(c34_data_without_memory)
 }
 END_TEST
 
-START_TEST(c34_steps_without_memory)
+START_TEST(c34_files_and_models_without_memory)
 {
-    disturb(use_step, 4);
     disturb(use_save, 5);
     disturb(use_model, 10);
 }
@@ -277,19 +272,42 @@ START_TEST(c34_a_run_without_memory)
 }
 END_TEST
 
-START_TEST(a_steady_step_allocates_nothing)
+/* Whole epochs of ragged batches, in pieces or not, with validation: all room was made when the data came. */
+START_TEST(no_step_allocates)
 {
-    faulty f = {.fail_at = SIZE_MAX};
-    const tfm_allocator a = faulty_allocator(&f);
-    tfm_trainer *t = ready_trainer(&a);
-
-    steps(t, 8); /* each batch was seen */
-    ck_assert_uint_ge(t->training.at.epoch, 2);
-    f.fail_at = f.calls;
-    steps(t, 20);
-    ck_assert_uint_eq(f.calls, f.fail_at);
-    tfm_trainer_free(t);
-    ck_assert_uint_eq(f.live, 0);
+    for (int recompute = 0; recompute < 2; recompute++)
+        for (int pieces = 0; pieces < 2; pieces++) {
+            faulty f = {.fail_at = SIZE_MAX};
+            const tfm_allocator a = faulty_allocator(&f);
+            tfm_trainer_options o = trainer_options();
+            pairs p, valid;
+            o.n_threads = 3;
+            o.batch_tokens = 60;
+            o.accumulate = 2;
+            o.recompute = (uint32_t)recompute;
+            o.dropout_attention = 0.1f;
+            pairs_random(&p, 150, 23, 30, 1);
+            pairs_random(&valid, 9, 40, 30, 2); /* longer ones */
+            if (pieces) o.memory = memory_for(model, &o, &p, 20);
+            o.allocator = &a;
+            tfm_trainer *t = trainer_of(model, &o, &p);
+            ck_assert(t->training.piece_tokens == (pieces ? 20 : 60));
+            tfm_dataset held;
+            ck_assert_ok(tfm_dataset_create(&held, &a, &error), error);
+            for (size_t i = 0; i < valid.n; i++)
+                ck_assert_ok(tfm_dataset_add(&held, valid.sources[i], valid.targets[i], &error), error);
+            ck_assert_ok(tfm_training_set_valid(&t->training, &held, &error), error);
+            f.fail_at = f.calls;
+            for (tfm_sums sums; t->training.at.epoch < 4;) {
+                step_once(t);
+                ck_assert_ok(tfm_training_validate(&t->training, &sums, &error), error);
+            }
+            ck_assert_uint_eq(f.calls, f.fail_at);
+            tfm_trainer_free(t);
+            ck_assert_uint_eq(f.live, 0);
+            pairs_free(&p);
+            pairs_free(&valid);
+        }
 }
 END_TEST
 
@@ -303,9 +321,9 @@ static Suite *oom_suite(void)
     tcase_add_test(tc, c34_models_saved_and_averaged_without_memory);
     tcase_add_test(tc, c34_trainers_begun_without_memory);
     tcase_add_test(tc, c34_data_without_memory);
-    tcase_add_test(tc, c34_steps_without_memory);
+    tcase_add_test(tc, c34_files_and_models_without_memory);
     tcase_add_test(tc, c34_a_run_without_memory);
-    tcase_add_test(tc, a_steady_step_allocates_nothing);
+    tcase_add_test(tc, no_step_allocates);
     suite_add_tcase(suite, tc);
     return suite;
 }

@@ -5,6 +5,7 @@
 #include "api/trainer_handle.h"
 #include "decoder_models.h"
 #include "oracle.h"
+#include "train/memory.h"
 
 /* ---------------------------------------------------------------------------------------------------- data ---- */
 
@@ -105,6 +106,17 @@ static inline void same_training(const tfm_trainer *a, const tfm_trainer *b)
     ck_assert_uint_eq(a->training.at.step, b->training.at.step);
     ck_assert_uint_eq(a->training.at.epoch, b->training.at.epoch);
     ck_assert_uint_eq(a->training.at.update, b->training.at.update);
+}
+
+/* What a training like this needs in pieces of so many tokens. */
+static inline uint64_t memory_for(const tfm_model *model, const tfm_trainer_options *o, const pairs *p, size_t tokens)
+{
+    tfm_trainer *t = trainer_of(model, o, p);
+    size_t bytes;
+
+    ck_assert_ok(tfm_memory_need(&t->training, &t->training.data, &t->training.valid, tokens, true, &bytes, &error), error);
+    tfm_trainer_free(t);
+    return bytes;
 }
 
 static inline float *weights_copy(const tfm_trainer *t)

@@ -4,6 +4,7 @@
 #include "text/tokenizer.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #define OPTIONS_SIZE_0_1 (offsetof(tfm_trainer_options, allocator) + sizeof(void *))
 
@@ -181,15 +182,29 @@ static void describe(const tfm_trainer *t, const tfm_dataset *data, tfm_checkpoi
         .batch_tokens = t->options.batch_tokens,
         .accumulate = t->options.accumulate,
         .n_ranks = t->options.n_ranks,
+        .piece_tokens = t->training.piece_tokens,
         .n_kept = t->n_kept,
     };
     memcpy(state->kept, t->kept, sizeof t->kept);
 }
 
+/* A resumed run keeps its pieces, to be the same run. */
+static void warn_of_memory(const tfm_trainer *t)
+{
+    char message[160];
+
+    if (!t->is_resumed || !t->options.memory || !t->options.log || t->training.need <= t->options.memory) return;
+    snprintf(message, sizeof message, "the checkpoint's pieces of %u tokens need %llu MB, memory allows %llu MB",
+             t->training.piece_tokens, (unsigned long long)t->training.need / 1000000 + 1,
+             (unsigned long long)t->options.memory / 1000000);
+    t->options.log(t->options.log_user, 1, message);
+}
+
 /* Hands filled data to the training, after comparing it with what a checkpoint expects. */
-static tfm_status accept(tfm_trainer *t, tfm_dataset *data, const tfm_data_report *r, tfm_error *error)
+static tfm_status accept(tfm_trainer *t, tfm_dataset *data, tfm_data_report *r, tfm_error *error)
 {
     const uint64_t update = t->training.at.update;
+    uint32_t piece_tokens = 0; /* to be chosen */
     tfm_checkpoint state;
     tfm_status status;
 
@@ -200,13 +215,20 @@ static tfm_status accept(tfm_trainer *t, tfm_dataset *data, const tfm_data_repor
     if (t->is_resumed) {
         status = tfm_checkpoint_compare(&t->resumed, &state, error);
         if (status != TFM_OK) return status;
+        piece_tokens = t->resumed.piece_tokens ? t->resumed.piece_tokens : t->options.batch_tokens;
     } else {
         t->training.at.update = 0; /* other data begin their epoch */
     }
-    status = tfm_training_set_data(&t->training, data, error);
-    if (status == TFM_OK) t->fingerprint = state.fingerprint;
-    else t->training.at.update = update;
-    return status;
+    status = tfm_training_set_data(&t->training, data, piece_tokens, error);
+    if (status != TFM_OK) {
+        t->training.at.update = update;
+        return status;
+    }
+    t->fingerprint = state.fingerprint;
+    r->piece_tokens = t->training.piece_tokens;
+    r->memory = t->training.need;
+    warn_of_memory(t);
+    return TFM_OK;
 }
 
 static tfm_status set_data(tfm_trainer *t, const tfm_ids *sources, const tfm_ids *targets, size_t n, tfm_data_report *report,

@@ -90,7 +90,7 @@ static void reserve_scratch(tfm_run *run, attend_args *a, bool backward)
         if (ns > n) n = ns;
     }
     if (!tfm_attention_scratch(&a->scratch_size, m, n, t->d_k, t->d_v, backward)) run->arena.bad = true;
-    a->scratch = tfm_arena_floats(&run->arena, tfm_pool_threads(run->pool), a->scratch_size);
+    a->scratch = tfm_arena_floats(&run->arena, run->threads, a->scratch_size);
 }
 
 /* q and kv have no other consumer: their gradients are written, not added to. Heads cover all of their columns. */

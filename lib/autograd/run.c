@@ -16,10 +16,10 @@ struct tfm_value_chunk {
 tfm_status tfm_run_create(tfm_run *run, tfm_pool *pool, const tfm_kernels *kernels, const tfm_allocator *allocator,
                           tfm_error *error)
 {
-    *run = (tfm_run){.kernels = kernels, .pool = pool, .allocator = *allocator, .scratch_size = TFM_GEMM_SCRATCH};
-    run->scratch = tfm_alloc(allocator, tfm_pool_threads(pool) * run->scratch_size, sizeof(float));
-    if (!run->scratch)
-        return tfm_fail(error, TFM_E_NOMEM, "scratch of %zu threads: no memory", tfm_pool_threads(pool));
+    *run = (tfm_run){.kernels = kernels, .pool = pool, .allocator = *allocator, .threads = tfm_pool_threads(pool),
+                     .scratch_size = TFM_GEMM_SCRATCH};
+    run->scratch = tfm_alloc(allocator, run->threads * run->scratch_size, sizeof(float));
+    if (!run->scratch) return tfm_fail(error, TFM_E_NOMEM, "scratch of %zu threads: no memory", run->threads);
     return TFM_OK;
 }
 
@@ -32,7 +32,7 @@ void tfm_run_destroy(tfm_run *run)
     }
     tfm_free(&run->allocator, run->records, run->record_capacity, sizeof *run->records);
     tfm_free(&run->allocator, run->gaps, run->gap_capacity, sizeof *run->gaps);
-    tfm_free(&run->allocator, run->scratch, tfm_pool_threads(run->pool) * run->scratch_size, sizeof(float));
+    tfm_free(&run->allocator, run->scratch, run->threads * run->scratch_size, sizeof(float));
     tfm_block_free(&run->block, &run->allocator);
     *run = (tfm_run){0};
 }

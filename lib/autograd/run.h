@@ -54,6 +54,7 @@ struct tfm_run {
     bool recording;      /* a tape: operations record themselves                     */
     bool training;       /* dropout is applied                                       */
     bool bad;            /* an allocation of the bookkeeping failed; checked once    */
+    size_t threads;      /* whose scratch is planned: those of the pool              */
     uint32_t key[2];     /* dropout: seed                                            */
     uint32_t batch;      /* number of the batch in the whole training                */
     uint32_t first_row[2]; /* source and target rows of the batch before this piece */

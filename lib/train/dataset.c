@@ -135,20 +135,23 @@ static void sort_by_length(uint32_t *order, uint32_t *room, size_t n, const tfm_
         else order[to] = room[i++];
 }
 
+size_t tfm_dataset_run(const tfm_dataset *data, const uint32_t *order, size_t first, size_t last, size_t tokens)
+{
+    size_t source = 0, target = 0, i = first;
+
+    for (; i < last; i++) {
+        source += length_of(&data->source, order[i]);
+        target += length_of(&data->target, order[i]);
+        if (i > first && (source > tokens || target > tokens)) break;
+    }
+    return i;
+}
+
 static void cut(tfm_batches *b, const tfm_dataset *data, size_t batch_tokens)
 {
-    size_t source = 0, target = 0;
-
     b->n = 0;
-    for (size_t i = 0; i < data->n_pairs; i++) {
-        const size_t s = length_of(&data->source, b->order[i]), t = length_of(&data->target, b->order[i]);
-        if (!i || source + s > batch_tokens || target + t > batch_tokens) {
-            b->start[b->n++] = i;
-            source = target = 0;
-        }
-        source += s;
-        target += t;
-    }
+    for (size_t i = 0; i < data->n_pairs; i = tfm_dataset_run(data, b->order, i, data->n_pairs, batch_tokens))
+        b->start[b->n++] = i;
     b->start[b->n] = data->n_pairs;
 }
 

@@ -39,10 +39,15 @@ typedef struct tfm_batches {
     size_t *start_room;                 /* [n_pairs + 1]                       */
 } tfm_batches;
 
+/* Bytes of batches for each pair. */
+enum { TFM_BATCHES_PAIR = 3 * sizeof(uint32_t) + 2 * sizeof(size_t) };
+
 tfm_status tfm_batches_create(tfm_batches *batches, const tfm_dataset *data, tfm_error *error);
 void tfm_batches_destroy(tfm_batches *batches, const tfm_allocator *allocator);
 /* shuffled false: in order of length, for validation. */
 void tfm_batches_fill(tfm_batches *batches, const tfm_dataset *data, size_t batch_tokens, uint64_t seed, uint64_t epoch,
                       bool shuffled);
+/* The end of the longest run order[first] .. of pairs, up to last, with at most so many tokens on a side; one pair at least. */
+size_t tfm_dataset_run(const tfm_dataset *data, const uint32_t *order, size_t first, size_t last, size_t tokens);
 
 #endif

@@ -1,6 +1,8 @@
 /* One update: forward and backward over the batches of this rank, the sum over ranks, Adam (5.3). */
 #include "train/training.h"
 
+#include "train/batch.h"
+#include "train/memory.h"
 #include "train/schedule.h"
 
 #include <math.h>
@@ -28,7 +30,8 @@ tfm_status tfm_training_create(tfm_training *t, const tfm_model_options *model, 
 {
     tfm_status status;
 
-    *t = (tfm_training){.allocator = *allocator, .options = options, .filled_epoch = UINT64_MAX, .at.best = (double)NAN};
+    *t = (tfm_training){.allocator = *allocator, .options = options, .piece_tokens = options->batch_tokens,
+                        .filled_epoch = UINT64_MAX, .at.best = (double)NAN};
     status = tfm_weights_create(&t->weights, model, allocator, error);
     if (status == TFM_OK) status = allocate(t, error);
     if (status == TFM_OK) status = tfm_pool_create(&t->pool, options->n_threads, allocator, error);
@@ -52,24 +55,12 @@ tfm_status tfm_training_create(tfm_training *t, const tfm_model_options *model, 
     return TFM_OK;
 }
 
-static void destroy_packed(tfm_packed *p, const tfm_allocator *a)
-{
-    tfm_free(a, p->source, p->source_capacity, sizeof *p->source);
-    tfm_free(a, p->source_positions, p->source_capacity, sizeof *p->source_positions);
-    tfm_free(a, p->inputs, p->target_capacity, sizeof *p->inputs);
-    tfm_free(a, p->labels, p->target_capacity, sizeof *p->labels);
-    tfm_free(a, p->target_positions, p->target_capacity, sizeof *p->target_positions);
-    tfm_free(a, p->source_offset, p->pair_capacity, sizeof *p->source_offset);
-    tfm_free(a, p->target_offset, p->pair_capacity, sizeof *p->target_offset);
-    *p = (tfm_packed){0};
-}
-
 void tfm_training_destroy(tfm_training *t)
 {
     if (!t->allocator.resize) return;
     const tfm_allocator *a = &t->allocator;
 
-    destroy_packed(&t->packed, a);
+    tfm_packed_destroy(&t->packed, a);
     tfm_batches_destroy(&t->batches, a);
     tfm_batches_destroy(&t->valid_batches, a);
     tfm_dataset_destroy(&t->data);
@@ -99,124 +90,6 @@ static tfm_status reserve_positions(tfm_training *t, size_t rows, tfm_error *err
     return TFM_OK;
 }
 
-/* A side of any batch of any epoch: at most batch_tokens, or one longer pair. */
-static size_t most_tokens(const tfm_training *t, const tfm_dataset *data, const tfm_side *side, size_t held)
-{
-    const size_t batch = t->options->batch_tokens > data->longest ? t->options->batch_tokens : data->longest;
-    const size_t most = batch < side->n_ids ? batch : side->n_ids;
-    return most > held ? most : held;
-}
-
-/* Room to pack any batch of these; a failure keeps the room there was. */
-static tfm_status reserve_packed(tfm_training *t, const tfm_dataset *data, tfm_error *error)
-{
-    const tfm_allocator *a = &t->allocator;
-    const size_t source = most_tokens(t, data, &data->source, t->packed.source_capacity);
-    const size_t target = most_tokens(t, data, &data->target, t->packed.target_capacity);
-    const size_t n = source < data->n_pairs ? source : data->n_pairs; /* no side is empty */
-    const size_t pairs = n + 1 > t->packed.pair_capacity ? n + 1 : t->packed.pair_capacity;
-    tfm_packed p = {.source_capacity = source, .target_capacity = target, .pair_capacity = pairs};
-
-    p.source = tfm_alloc(a, source, sizeof *p.source);
-    p.source_positions = tfm_alloc(a, source, sizeof *p.source_positions);
-    p.inputs = tfm_alloc(a, target, sizeof *p.inputs);
-    p.labels = tfm_alloc(a, target, sizeof *p.labels);
-    p.target_positions = tfm_alloc(a, target, sizeof *p.target_positions);
-    p.source_offset = tfm_alloc(a, pairs, sizeof *p.source_offset);
-    p.target_offset = tfm_alloc(a, pairs, sizeof *p.target_offset);
-    if (!p.source || !p.source_positions || !p.inputs || !p.labels || !p.target_positions || !p.source_offset ||
-        !p.target_offset) {
-        destroy_packed(&p, a);
-        return tfm_fail(error, TFM_E_NOMEM, "batch of %zu + %zu tokens: no memory", source, target);
-    }
-    destroy_packed(&t->packed, a);
-    t->packed = p;
-    return TFM_OK;
-}
-
-/* Appends ids to one side of the packed batch. */
-static void pack_side(int32_t *ids, uint32_t *positions, size_t at, const tfm_side *side, size_t pair)
-{
-    const size_t begin = side->offset[pair], n = side->offset[pair + 1] - begin;
-
-    memcpy(ids + at, side->ids + begin, n * sizeof *ids);
-    for (size_t i = 0; i < n; i++) positions[at + i] = (uint32_t)i;
-}
-
-/* Decoder inputs are the labels shifted right by one, behind the start symbol (3.1). */
-static void pack(tfm_training *t, const tfm_dataset *data, const tfm_batches *b, size_t batch)
-{
-    const int32_t start = t->weights.options.start == TFM_START_ZERO ? -1 : TFM_BOS;
-    tfm_packed *p = &t->packed;
-
-    p->n_pairs = p->n_source = p->n_target = 0;
-    p->source_offset[0] = p->target_offset[0] = 0;
-    for (size_t i = b->start[batch]; i < b->start[batch + 1]; i++) {
-        const size_t pair = b->order[i], first = p->n_target;
-        pack_side(p->source, p->source_positions, p->n_source, &data->source, pair);
-        pack_side(p->labels, p->target_positions, first, &data->target, pair);
-        p->n_source += data->source.offset[pair + 1] - data->source.offset[pair];
-        p->n_target += data->target.offset[pair + 1] - data->target.offset[pair];
-        p->inputs[first] = start;
-        for (size_t j = first + 1; j < p->n_target; j++) p->inputs[j] = p->labels[j - 1];
-        p->n_pairs++;
-        p->source_offset[p->n_pairs] = p->n_source;
-        p->target_offset[p->n_pairs] = p->n_target;
-    }
-}
-
-/* A phase of a step of training begins; validation is one phase of its own. */
-static void enter(tfm_training *t, tfm_work phase)
-{
-    if (t->run.training) tfm_profile_phase(&t->profile, phase);
-}
-
-/* Forward, and backward when the run records. */
-static void pass(tfm_training *t, double *loss, double *nll)
-{
-    const tfm_packed *p = &t->packed;
-    const size_t d = t->weights.options.d_model;
-    const tfm_tokens source = {{p->n_pairs, p->source_offset}, p->source, p->source_positions};
-    const tfm_tokens target = {{p->n_pairs, p->target_offset}, p->inputs, p->target_positions};
-    tfm_run *run = &t->run;
-    tfm_value *memory = tfm_value_new(run, p->n_source, d), *hidden = tfm_value_new(run, p->n_target, d);
-
-    tfm_forward_encoder(run, memory, &t->transformer, &source);
-    tfm_forward_decoder(run, hidden, &t->transformer, memory, &source.segments, &target);
-    tfm_op_loss(run, hidden, &(tfm_loss){.output = &t->weights.output,
-                                         .labels = p->labels,
-                                         .smoothing = run->recording ? t->options->label_smoothing : 0.0f,
-                                         .uniform = t->options->smoothing == TFM_SMOOTHING_UNIFORM,
-                                         .loss = loss,
-                                         .nll = nll});
-    if (!run->recording) return;
-    if (!tfm_run_measuring(run)) enter(t, TFM_WORK_BACKWARD);
-    tfm_run_backward(run);
-}
-
-/* Measured, then run: a batch no larger than one before it allocates nothing. */
-static tfm_status run_batch(tfm_training *t, bool training, tfm_sums *sums, tfm_error *error)
-{
-    tfm_run *run = &t->run;
-    double loss = 0.0, nll = 0.0;
-
-    run->training = training;
-    enter(t, TFM_WORK_PLAN);
-    tfm_run_measure(run, training);
-    pass(t, &loss, &nll);
-    if (run->bad || run->arena.bad || !tfm_run_place(run, run->arena.peak, training))
-        return tfm_fail(error, TFM_E_NOMEM, "a batch of %zu + %zu tokens needs %zu bytes: lower batch_tokens", t->packed.n_source,
-                        t->packed.n_target, run->arena.peak);
-    enter(t, TFM_WORK_FORWARD);
-    pass(t, &loss, &nll);
-    tfm_profile_operation(&t->profile, TFM_WORK_NONE, 0.0);
-    sums->loss += loss;
-    sums->nll += nll;
-    sums->source_tokens += (double)t->packed.n_source;
-    sums->target_tokens += (double)t->packed.n_target;
-    return TFM_OK;
-}
-
 static size_t batches_per_update(const tfm_training *t)
 {
     return (size_t)t->options->accumulate * t->options->n_ranks;
@@ -239,43 +112,91 @@ static void fill_epoch(tfm_training *t)
     t->filled_epoch = t->at.epoch;
 }
 
-/* Takes *data over and leaves it empty; a failure keeps what was there before. */
-static tfm_status take(tfm_training *t, tfm_dataset *held, tfm_batches *batches, tfm_dataset *data, bool shuffled,
-                       tfm_error *error)
+/* Room for any piece of these, so that a step needs no more. */
+static tfm_status reserve(tfm_training *t, const tfm_dataset *data, size_t tokens, bool training, tfm_error *error)
 {
+    const tfm_extent e = tfm_extent_of(data, tokens);
+    size_t bytes;
+    tfm_status status = tfm_batch_measure(t, &e, training, t->run.threads, &bytes, error);
+
+    if (status == TFM_OK && (bytes == SIZE_MAX || !tfm_run_place(&t->run, bytes, training)))
+        status = tfm_fail(error, TFM_E_NOMEM, "batches of up to %zu + %zu tokens need %zu bytes: set memory, or lower batch_tokens",
+                          e.source, e.target, bytes);
+    if (status == TFM_OK) status = tfm_packed_reserve(&t->packed, &e, &t->allocator, error);
+    return status == TFM_OK ? reserve_positions(t, data->longest, error) : status;
+}
+
+/* Validation takes no more than training or what is allowed, and finds its room made. */
+static tfm_status admit_valid(tfm_training *t, const tfm_dataset *data, const tfm_dataset *valid, uint32_t piece_tokens,
+                              size_t need, tfm_error *error)
+{
+    const uint64_t limit = t->options->memory;
+    size_t bytes = 0;
+    const tfm_status status = tfm_memory_need(t, valid, data, piece_tokens, false, &bytes, error);
+
+    if (status != TFM_OK) return status;
+    if (limit && bytes > limit && bytes > need)
+        return tfm_fail(error, TFM_E_INVALID,
+                        "validation needs %llu MB for a pair of up to %zu tokens, memory allows %llu MB: give more, or leave "
+                        "such pairs out", (unsigned long long)bytes / 1000000 + 1, valid->longest,
+                        (unsigned long long)limit / 1000000);
+    return reserve(t, valid, piece_tokens, false, error);
+}
+
+/* Takes *data over and leaves it empty. */
+static void take(tfm_training *t, tfm_dataset *held, tfm_batches *batches, tfm_dataset *data, const tfm_batches *planned)
+{
+    tfm_batches_destroy(batches, &t->allocator);
+    tfm_dataset_destroy(held);
+    *batches = *planned;
+    *held = *data;
+    *data = (tfm_dataset){0};
+}
+
+/* A checkpoint's position must be one of these batches. */
+static tfm_status check_position(const tfm_training *t, const tfm_batches *planned, tfm_error *error)
+{
+    if (t->at.update < updates_of(t, planned)) return TFM_OK;
+    return tfm_fail(error, TFM_E_FORMAT, "the checkpoint stands at update %llu of an epoch of %llu",
+                    (unsigned long long)t->at.update, (unsigned long long)updates_of(t, planned));
+}
+
+tfm_status tfm_training_set_data(tfm_training *t, tfm_dataset *data, uint32_t piece_tokens, tfm_error *error)
+{
+    const tfm_trainer_options *o = t->options;
     tfm_batches planned;
+    size_t need = 0;
     tfm_status status = tfm_batches_create(&planned, data, error);
 
     if (status != TFM_OK) return status;
-    tfm_batches_fill(&planned, data, t->options->batch_tokens, t->options->seed, t->at.epoch, shuffled);
-    if (shuffled && t->at.update >= updates_of(t, &planned))
-        status = tfm_fail(error, TFM_E_FORMAT, "the checkpoint stands at update %llu of an epoch of %llu",
-                          (unsigned long long)t->at.update, (unsigned long long)updates_of(t, &planned));
-    if (status == TFM_OK) status = reserve_packed(t, data, error);
-    if (status == TFM_OK) status = reserve_positions(t, data->longest, error);
+    tfm_batches_fill(&planned, data, o->batch_tokens, o->seed, t->at.epoch, true);
+    status = check_position(t, &planned, error);
+    if (status == TFM_OK && !piece_tokens) status = tfm_memory_choose(t, data, &piece_tokens, error);
+    if (status == TFM_OK) status = tfm_memory_need(t, data, &t->valid, piece_tokens, true, &need, error);
+    if (status == TFM_OK) status = reserve(t, data, piece_tokens, true, error);
+    if (status == TFM_OK && t->valid.n_pairs) status = admit_valid(t, data, &t->valid, piece_tokens, need, error);
     if (status != TFM_OK) {
         tfm_batches_destroy(&planned, &t->allocator);
         return status;
     }
-    tfm_batches_destroy(batches, &t->allocator);
-    tfm_dataset_destroy(held);
-    *batches = planned;
-    *held = *data;
-    *data = (tfm_dataset){0};
+    take(t, &t->data, &t->batches, data, &planned);
+    t->piece_tokens = piece_tokens;
+    t->need = need;
+    t->filled_epoch = t->at.epoch;
     return TFM_OK;
-}
-
-tfm_status tfm_training_set_data(tfm_training *t, tfm_dataset *data, tfm_error *error)
-{
-    const tfm_status status = take(t, &t->data, &t->batches, data, true, error);
-
-    if (status == TFM_OK) t->filled_epoch = t->at.epoch;
-    return status;
 }
 
 tfm_status tfm_training_set_valid(tfm_training *t, tfm_dataset *valid, tfm_error *error)
 {
-    return take(t, &t->valid, &t->valid_batches, valid, false, error);
+    tfm_batches planned;
+    tfm_status status = tfm_batches_create(&planned, valid, error);
+
+    if (status != TFM_OK) return status;
+    tfm_batches_fill(&planned, valid, t->options->batch_tokens, 0, 0, false);
+    if (t->data.n_pairs) status = admit_valid(t, &t->data, valid, t->piece_tokens, t->need, error);
+    if (status == TFM_OK) take(t, &t->valid, &t->valid_batches, valid, &planned);
+    else tfm_batches_destroy(&planned, &t->allocator);
+    return status;
 }
 
 static void zero_piece(const void *args, size_t begin, size_t end, size_t thread)
@@ -333,12 +254,10 @@ static tfm_status gradients(tfm_training *t, tfm_sums *sums, tfm_error *error)
     for (size_t i = 0; i < o->accumulate && status == TFM_OK; i++) {
         const size_t batch = (size_t)t->at.update * batches_per_update(t) + i * o->n_ranks + o->rank;
         if (batch >= t->batches.n) break;
-        tfm_profile_phase(&t->profile, TFM_WORK_BATCH);
-        pack(t, &t->data, &t->batches, batch);
         t->run.key[0] = (uint32_t)seed;
         t->run.key[1] = (uint32_t)(seed >> 32);
         t->run.batch = (uint32_t)(t->at.step * batches_per_update(t) + i * o->n_ranks + o->rank);
-        status = run_batch(t, true, sums, error);
+        status = tfm_batch_run(t, &t->data, &t->batches, batch, true, sums, error);
     }
     tfm_profile_phase(&t->profile, TFM_WORK_REDUCE);
     return status == TFM_OK ? reduce(t, sums, error) : status;
@@ -392,9 +311,7 @@ tfm_status tfm_training_validate(tfm_training *t, tfm_sums *sums, tfm_error *err
     tfm_status status = TFM_OK;
 
     *sums = (tfm_sums){0};
-    for (size_t i = 0; i < t->valid_batches.n && status == TFM_OK; i++) {
-        pack(t, &t->valid, &t->valid_batches, i);
-        status = run_batch(t, false, sums, error);
-    }
+    for (size_t i = 0; i < t->valid_batches.n && status == TFM_OK; i++)
+        status = tfm_batch_run(t, &t->valid, &t->valid_batches, i, false, sums, error);
     return status;
 }

@@ -3,16 +3,7 @@
 #define TFM_TRAINING_H
 
 #include "model/forward.h"
-#include "train/dataset.h"
-
-/* Packed ids of one batch, in buffers that grow to the largest. */
-typedef struct tfm_packed {
-    int32_t *source, *inputs, *labels;
-    uint32_t *source_positions, *target_positions;
-    size_t *source_offset, *target_offset;
-    size_t source_capacity, target_capacity, pair_capacity;
-    size_t n_pairs, n_source, n_target;
-} tfm_packed;
+#include "train/packed.h"
 
 /* Where a training stands: what a checkpoint keeps beside weights and moments. */
 typedef struct tfm_position_state {
@@ -38,6 +29,8 @@ typedef struct tfm_training {
     tfm_batches batches, valid_batches;
     uint64_t filled_epoch; /* the epoch that batches holds, or UINT64_MAX */
     tfm_packed packed;
+    uint32_t piece_tokens; /* a batch is worked off in pieces of this size */
+    size_t need;           /* bytes of all that with these data */
     double *partial; /* of the gradient norm */
     size_t n_partial;
     tfm_position_state at;
@@ -60,8 +53,8 @@ tfm_status tfm_training_create(tfm_training *t, const tfm_model_options *model, 
                                const tfm_trainer_options *options, const tfm_allocator *allocator, tfm_error *error);
 void tfm_training_destroy(tfm_training *t);
 
-/* After data was filled: plans its batches. Likewise for valid. */
-tfm_status tfm_training_set_data(tfm_training *t, tfm_dataset *data, tfm_error *error);
+/* After data was filled: plans its batches, in pieces of piece_tokens or, 0, those that memory allows. Likewise for valid. */
+tfm_status tfm_training_set_data(tfm_training *t, tfm_dataset *data, uint32_t piece_tokens, tfm_error *error);
 tfm_status tfm_training_set_valid(tfm_training *t, tfm_dataset *valid, tfm_error *error);
 
 /* Updates in an epoch. */
