@@ -27,6 +27,9 @@ refused "number too large" 2 "--steps is '99999999999999999999'" "${train[@]}" m
 refused "negative number" 2 "--steps is '-1'" "${train[@]}" m --steps -1
 refused "no probability" 2 "--dropout is 'nan'" "${train[@]}" m --dropout nan
 refused "no time" 2 "--max-time is '5x'" "${train[@]}" m --max-time 5x
+refused "no size" 2 "--memory is '5X'.*6G" "${train[@]}" m --memory 5X
+refused "no size: a unit and more" 2 "--memory is '5MiBs'" "${train[@]}" m --memory 5MiBs
+refused "no size: negative" 2 "--memory is '-5G'" "${train[@]}" m --memory -5G
 refused "no choice" 2 "'spm', not one of bpe" "${train[@]}" m --tokenizer spm
 refused "not yet: wordpiece" 2 "wordpiece is not available" "${train[@]}" m --tokenizer wordpiece
 refused "not yet: int8" 2 "int8" "$tfm" translate --model x --dtype int8
@@ -52,6 +55,8 @@ refused "empty corpus" 1 "empty is empty" "$tfm" train --src empty --tgt empty -
 refused "invalid UTF-8" 1 "invalid:2: invalid UTF-8 at byte 5.*--replace-invalid" \
     "$tfm" train --src invalid --tgt invalid --model m
 refused "c10 all pairs too long" 1 "42 longer than 2 tokens" "${train[@]}" m --quiet --vocab-size 262 --max-length 2
+refused "too little memory" 1 "needs [0-9]+ MB .*memory allows 20 MB: give more, set recompute" \
+    "${train[@]}" m --quiet --vocab-size 262 --memory 20M
 printf '\n \n' > blank
 refused "only blank lines" 1 "blank|no pair|empty" "$tfm" train --src blank --tgt blank --model m --vocab-size 262 --quiet
 refused "truncated gzip" 1 "truncated gzip" "$tfm" evaluate --hyp <(gzip < en | head -c 30) --ref de

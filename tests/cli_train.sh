@@ -27,6 +27,24 @@ check "quiet: says nothing" equal "$(cat out err)" ""
 check "validation does not change a training" cmp a quiet
 works "two threads" "${train[@]}" --model threads --steps 20 --threads 2
 check "two threads: the same bits" cmp a threads
+works "memory enough" "${train[@]}" --model memory --steps 20 --memory 4GiB
+check "memory enough: the same bits" cmp a memory
+check "memory enough: no pieces" not grep -q pieces err
+
+# As little as will do: batches in pieces, by the thread and after a resume the same.
+pieces=("$tfm" train --src en --tgt de "${small[@]}" --batch-tokens 5000)
+refused "too little memory" 1 "needs [0-9]+ MB" "${pieces[@]}" --model p --steps 4 --memory 20M --quiet
+least=$(sed -n 's/.*needs \([0-9]*\) MB.*/\1M/p' err)
+works "pieces" "${pieces[@]}" --model p --steps 4 --memory "$least" --log p.csv
+check "pieces: says so" grep -Eq "worked off in about [0-9]+ pieces of up to [0-9]+ tokens a side" err
+works "whole batches" "${pieces[@]}" --model whole --steps 4 --log whole.csv
+paste -d , <(grep ^step, p.csv) <(grep ^step, whole.csv) > both.csv
+check "pieces: the same losses" awk -F, '($5 - $19) ^ 2 > 1e-10 * $5 ^ 2 { bad = 1 } END { exit bad || NR != 4 }' both.csv
+works "pieces on two threads" "${pieces[@]}" --model p2 --steps 4 --memory "$least" --threads 2
+check "pieces on two threads: the same bits" cmp p p2
+works "half of the pieces" "${pieces[@]}" --model p3 --steps 2 --memory "$least"
+works "the other pieces" "${pieces[@]}" --model p3 --steps 4 --resume
+check "the other pieces: the same bits" cmp p p3
 works "another seed" "${train[@]}" --model seed --steps 20 --seed 2
 check "another seed: other bits" not cmp -s a seed
 head -n 10 en > en.1 && tail -n +11 en | gzip > en.2.gz && sed 's/$/\r/' de | head -n 10 > de.1 && tail -n +11 de > de.2

@@ -1,6 +1,7 @@
 /* tfm train: its options and its page. */
 #include "commands.h"
 #include "console.h"
+#include "free_memory.h"
 #include "training.h"
 
 #include <stdlib.h>
@@ -105,6 +106,10 @@ static const option_row rows[] = {
     {.kind = OPTION_HEADING, .help = "Machine"},
     {"threads", "N", "processors to use; the result does not depend on it; default: all", OPTION_U32,
      AT(trainer.n_threads)},
+    {"memory", "SIZE",
+     "that the training may take, such as 500M, 6G or 4GiB, 0: no limit; a batch that needs more is worked off in pieces, "
+     "which changes the last bits of sums; default: half of what is free",
+     OPTION_BYTES, AT(memory)},
     {"recompute", NULL, "less memory, more time: compute activations again when they are needed", OPTION_FLAG,
      AT(trainer.recompute)},
     {"profile", NULL, "at the end, a table of the time that operations and phases took", OPTION_FLAG, AT(profile)},
@@ -116,7 +121,7 @@ static void init(void *place)
     train_args *args = place;
     tfm_trainer_options_init(&args->trainer, sizeof args->trainer);
     args->preset = "tiny";
-    args->steps = UINT64_MAX;
+    args->steps = args->memory = UINT64_MAX;
 }
 
 /* The ways to name a tokenizer exclude each other, and each has its own size. */
@@ -161,6 +166,7 @@ static int run(void *place, const string_list *operands)
     tfm_trainer_options *t = &args->trainer;
     if (args->steps != UINT64_MAX) t->max_steps = args->steps;
     else if (t->max_epochs > 0 || t->max_seconds > 0) t->max_steps = 0;
+    t->memory = args->memory == UINT64_MAX ? free_memory() / 2 : args->memory;
     t->smoothing = args->uniform_smoothing ? TFM_SMOOTHING_UNIFORM : TFM_SMOOTHING_PAPER;
     t->checkpoint_seconds = 60.0 * (double)args->checkpoint_minutes;
     t->checkpoint_path = args->checkpoint ? args->checkpoint : args->model;

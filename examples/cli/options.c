@@ -125,6 +125,21 @@ static int set_seconds(const option_row *row, double *place, const char *value)
     return console_usage("--%s is '%s', not a time such as 90s, 20m or 2h", row->name, value);
 }
 
+static int set_bytes(const option_row *row, uint64_t *place, const char *value)
+{
+    static const char letters[] = "kMGT";
+    char *end;
+    const double number = strtod(value, &end);
+    const char *letter = *end ? strchr(letters, *end == 'K' ? 'k' : *end) : NULL;
+    const bool binary = letter && end[1] == 'i';
+    const char *rest = end + (letter != NULL) + binary;
+    const double bytes = number * pow(binary ? 1024 : 1000, letter ? (double)(letter - letters + 1) : 0);
+    if (end == value || (*rest && strcmp(rest, "B") != 0) || !(bytes >= 0 && bytes < 0x1p63))
+        return console_usage("--%s is '%s', not a size such as 500M, 6G or 4GiB", row->name, value);
+    *place = (uint64_t)bytes;
+    return EXIT_SUCCESS;
+}
+
 static int set_choice(const option_row *row, uint32_t *place, const char *value)
 {
     const size_t length = strlen(value);
@@ -163,6 +178,8 @@ static int set_option(const option_row *row, void *args, const char *value)
         return set_float(row, place, value);
     case OPTION_SECONDS:
         return set_seconds(row, place, value);
+    case OPTION_BYTES:
+        return set_bytes(row, place, value);
     case OPTION_HEADING:
     case OPTION_END:
         break;

@@ -26,7 +26,8 @@ typedef enum option_kind {
     OPTION_U32,
     OPTION_U64,
     OPTION_FLOAT,
-    OPTION_SECONDS /* double; "90", "90s", "20m", "2h", "1d"              */
+    OPTION_SECONDS, /* double; "90", "90s", "20m", "2h", "1d"             */
+    OPTION_BYTES    /* uint64_t; "500M", "6G": thousands; "4GiB": of 1,024 */
 } option_kind;
 
 typedef struct option_row {

@@ -19,7 +19,7 @@ typedef struct train_args {
     uint32_t tokenizer;
     const char *tokenizer_file, *codes;
     uint32_t vocab_size, merges, min_frequency; /* 0: the library's default */
-    uint64_t steps;                             /* UINT64_MAX: not given */
+    uint64_t steps, memory;                     /* UINT64_MAX: not given */
     float checkpoint_minutes;
     uint32_t average, uniform_smoothing, profile;
     tfm_trainer_options trainer;
