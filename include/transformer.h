@@ -77,6 +77,10 @@ typedef struct tfm_ids {
 #define TFM_BOS 2 /* first input of the decoder      */
 #define TFM_UNK 3 /* what a tokenizer cannot express */
 
+/* Types of the operands of matrix products. */
+#define TFM_DTYPE_F32  0 /* float32                                                                               */
+#define TFM_DTYPE_BF16 1 /* rounded to bfloat16, summed in float32; weights, loss, softmax and norms stay float32 */
+
 /* A message of level 0 (information) or 1 (warning), one line. Called from the thread that made the API call. */
 typedef void (*tfm_log_fn)(void *user, int32_t level, const char *message);
 
@@ -442,6 +446,8 @@ typedef struct tfm_trainer_options {
     const tfm_allocator *allocator; /* NULL: malloc; must outlive the trainer */
     uint64_t memory;            /* bytes that the training may take: a batch that needs more is worked off in pieces, its gradients
                                    are the same but for the rounding of their sums. 0: no limit, whole batches (default) */
+    uint32_t dtype;             /* TFM_DTYPE_* of the steps (mixed precision); validation is float32; default float32 */
+    uint32_t reserved;          /* 0 */
 } tfm_trainer_options;
 
 TFM_API void tfm_trainer_options_init(tfm_trainer_options *options, size_t struct_size);

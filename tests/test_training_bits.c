@@ -25,10 +25,11 @@ static void teardown(void)
 }
 
 /* Dropout in all four places, smoothing, two batches an update; 5 updates an epoch. */
-static tfm_trainer_options all_options(void)
+static tfm_trainer_options all_options(int dtype)
 {
     tfm_trainer_options o = trainer_options();
 
+    o.dtype = (uint32_t)dtype;
     o.dropout = 0.2f;
     o.dropout_embedding = 0.1f;
     o.dropout_attention = 0.15f;
@@ -51,7 +52,7 @@ START_TEST(m49_same_bits_for_any_number_of_threads)
 
     ck_assert_uint_gt(tfm_model_parameter_count(model), 0);
     for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
-        tfm_trainer_options o = all_options();
+        tfm_trainer_options o = all_options(_i);
         o.n_threads = threads[i];
         tfm_trainer *t = trainer_of(model, &o, &data);
         ck_assert_uint_gt(t->training.weights.size, 1 << 15);
@@ -74,7 +75,7 @@ END_TEST
 
 START_TEST(m28_recomputation_changes_no_bit)
 {
-    tfm_trainer_options o = all_options();
+    tfm_trainer_options o = all_options(_i);
     tfm_trainer *kept = trainer_of(model, &o, &data);
 
     o.recompute = 1;
@@ -116,7 +117,7 @@ END_TEST
 START_TEST(c17_ten_steps_saved_and_ten_more)
 {
     char folder[TESTING_PATH], path[TESTING_PATH];
-    const tfm_trainer_options o = all_options();
+    const tfm_trainer_options o = all_options(_i);
     tfm_trainer *straight = trainer_of(model, &o, &data), *t = trainer_of(model, &o, &data);
 
     path_join(path, temp_make(folder), "half");
@@ -169,7 +170,7 @@ static tfm_status run_with(diary *d, tfm_trainer *t)
 START_TEST(c18_resumed_in_the_middle_of_a_later_epoch)
 {
     char folder[TESTING_PATH], base[TESTING_PATH], path[TESTING_PATH + 32];
-    tfm_trainer_options o = all_options();
+    tfm_trainer_options o = all_options(_i);
     diary whole = {0}, half = {0};
 
     path_join(base, temp_make(folder), "run");
@@ -205,9 +206,74 @@ START_TEST(c18_resumed_in_the_middle_of_a_later_epoch)
 }
 END_TEST
 
+/* bfloat16 has eight bits: one rounding is below 2^-8, and a gradient passes through some tens of products. */
+START_TEST(mixed_precision_is_float32_but_for_rounded_operands)
+{
+    tfm_trainer *t[2];
+    tfm_progress p[2];
+    double difference = 0.0, size = 0.0;
+
+    for (int dtype = 0; dtype < 2; dtype++) {
+        const tfm_trainer_options o = all_options(dtype);
+        t[dtype] = trainer_of(model, &o, &data);
+        p[dtype] = step_once(t[dtype]);
+    }
+    for (size_t i = 0; i < t[0]->training.weights.size; i++) {
+        const double a = (double)t[0]->training.g[i], b = (double)t[1]->training.g[i];
+        difference += (a - b) * (a - b);
+        size += a * a;
+    }
+    ck_assert_double_lt(sqrt(difference / size), 0.1);
+    ck_assert_double_gt(sqrt(difference / size), 0.0005); /* or nothing was rounded */
+    ck_assert_double_lt(fabs(p[1].loss - p[0].loss), 0.003 * p[0].loss);
+    ck_assert_double_ne(p[1].loss, p[0].loss);
+    for (int dtype = 0; dtype < 2; dtype++) tfm_trainer_free(t[dtype]);
+}
+END_TEST
+
+/* Only steps are rounded: what a validation says holds for the float32 model that is saved. */
+START_TEST(validation_is_float32)
+{
+    double nll[2];
+
+    for (int dtype = 0; dtype < 2; dtype++) {
+        const tfm_trainer_options o = all_options(dtype);
+        tfm_trainer *t = trainer_of(model, &o, &data);
+        tfm_dataset valid;
+        tfm_sums sums;
+        ck_assert_ok(tfm_dataset_create(&valid, &t->allocator, &error), error);
+        for (size_t i = 0; i < data.n; i++) ck_assert_ok(tfm_dataset_add(&valid, data.sources[i], data.targets[i], &error), error);
+        ck_assert_ok(tfm_training_set_valid(&t->training, &valid, &error), error);
+        ck_assert_ok(tfm_training_validate(&t->training, &sums, &error), error);
+        nll[dtype] = sums.nll;
+        tfm_trainer_free(t);
+    }
+    ck_assert_mem_eq(&nll[0], &nll[1], sizeof nll[0]);
+}
+END_TEST
+
+START_TEST(a_checkpoint_keeps_its_dtype)
+{
+    char folder[TESTING_PATH], path[TESTING_PATH];
+    tfm_trainer_options o = all_options(TFM_DTYPE_BF16);
+    tfm_trainer *t = trainer_of(model, &o, &data);
+
+    path_join(path, temp_make(folder), "bf16");
+    step_once(t);
+    ck_assert_ok(tfm_trainer_save(t, path, &error), error);
+    tfm_trainer_free(t);
+    o.dtype = TFM_DTYPE_F32;
+    ck_assert_ok(tfm_trainer_resume(&t, path, &o, &error), error);
+    ck_assert_status(tfm_trainer_set_data_ids(t, data.sources, data.targets, data.n, NULL, 0, &error), TFM_E_INVALID, error);
+    ck_assert_ptr_nonnull(strstr(error.message, "dtype"));
+    tfm_trainer_free(t);
+    temp_remove(folder);
+}
+END_TEST
+
 START_TEST(another_seed_is_another_run)
 {
-    tfm_trainer_options o = all_options();
+    tfm_trainer_options o = all_options(TFM_DTYPE_F32);
     tfm_trainer *a = trainer_of(model, &o, &data);
 
     o.seed = 8;
@@ -479,11 +545,14 @@ static Suite *training_bits_suite(void)
     TCase *tc = tcase_create("training_bits");
 
     tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_test(tc, m49_same_bits_for_any_number_of_threads);
-    tcase_add_test(tc, m28_recomputation_changes_no_bit);
+    tcase_add_loop_test(tc, m49_same_bits_for_any_number_of_threads, 0, 2); /* each dtype */
+    tcase_add_loop_test(tc, m28_recomputation_changes_no_bit, 0, 2); /* each dtype */
     tcase_add_test(tc, m27_masks_change_with_batch_and_epoch);
-    tcase_add_test(tc, c17_ten_steps_saved_and_ten_more);
-    tcase_add_test(tc, c18_resumed_in_the_middle_of_a_later_epoch);
+    tcase_add_loop_test(tc, c17_ten_steps_saved_and_ten_more, 0, 2); /* each dtype */
+    tcase_add_loop_test(tc, c18_resumed_in_the_middle_of_a_later_epoch, 0, 2); /* each dtype */
+    tcase_add_test(tc, mixed_precision_is_float32_but_for_rounded_operands);
+    tcase_add_test(tc, validation_is_float32);
+    tcase_add_test(tc, a_checkpoint_keeps_its_dtype);
     tcase_add_test(tc, another_seed_is_another_run);
     tcase_add_test(tc, m20_c15_the_split_into_batches_does_not_matter);
     tcase_add_test(tc, c14_m19_nothing_is_padded);

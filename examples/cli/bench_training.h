@@ -9,7 +9,7 @@
 typedef struct bench_train_args {
     const char *preset;
     string_list sets;
-    uint32_t batch, src_len, tgt_len, vocab, steps, dtype, profile;
+    uint32_t batch, src_len, tgt_len, vocab, steps, profile;
     float dropout; /* < 0: the preset's */
     tfm_trainer_options trainer;
 } bench_train_args;

@@ -30,8 +30,7 @@ static const option_row rows[] = {
 
     {.kind = OPTION_HEADING, .help = "Machine"},
     {"threads", "N", "processors to use", OPTION_U32, .low = 1, .high = 1024, AT(trainer.n_threads)},
-    {"dtype", "f32|bf16", "type of the operands of matrix products; bf16 is not available yet", OPTION_CHOICE,
-     AT(dtype)},
+    {"dtype", "f32|bf16", "type of the operands of matrix products", OPTION_CHOICE, AT(trainer.dtype)},
     {"recompute", NULL, "compute activations again when they are needed: less memory, more time", OPTION_FLAG,
      AT(trainer.recompute)},
     {"profile", NULL, "a table of the time that operations and phases took in the steps that count", OPTION_FLAG,
@@ -64,7 +63,6 @@ static int run(void *place, const string_list *operands)
 {
     (void)operands;
     bench_train_args *args = place;
-    if (args->dtype != 0) return console_usage("--dtype bf16 is not available in this version; use f32");
     set_work(args);
     const uint32_t longer = args->src_len > args->tgt_len ? args->src_len : args->tgt_len;
     if ((uint64_t)args->batch * longer > MOST_TOKENS)

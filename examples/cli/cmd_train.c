@@ -106,6 +106,8 @@ static const option_row rows[] = {
     {.kind = OPTION_HEADING, .help = "Machine"},
     {"threads", "N", "processors to use; the result does not depend on it; default: all", OPTION_U32,
      AT(trainer.n_threads)},
+    {"dtype", "f32|bf16", "operands of the matrix products: bf16 is faster where the CPU has instructions for it, and keeps weights, "
+     "loss and optimiser in float32", OPTION_CHOICE, AT(trainer.dtype)},
     {"memory", "SIZE",
      "that the training may take, such as 500M, 6G or 4GiB, 0: no limit; a batch that needs more is worked off in pieces, "
      "which changes the last bits of sums; default: half of what is free",

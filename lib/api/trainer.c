@@ -53,6 +53,8 @@ static tfm_status check_options(const tfm_trainer_options *o, tfm_error *error)
         {"keep", o->keep, 0, TFM_KEPT_MAX, false},
         {"n_ranks", o->n_ranks, 1, 1 << 16, false},
         {"rank", o->rank, 0, (double)o->n_ranks, true},
+        {"dtype", o->dtype, 0, TFM_DTYPE_BF16, false},
+        {"reserved", o->reserved, 0, 0, false},
     };
 
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
@@ -182,6 +184,7 @@ static void describe(const tfm_trainer *t, const tfm_dataset *data, tfm_checkpoi
         .batch_tokens = t->options.batch_tokens,
         .accumulate = t->options.accumulate,
         .n_ranks = t->options.n_ranks,
+        .dtype = t->options.dtype,
         .piece_tokens = t->training.piece_tokens,
         .n_kept = t->n_kept,
     };

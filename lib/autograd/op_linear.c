@@ -11,11 +11,6 @@ typedef struct linear_args {
     float scale; /* of the kept elements */
 } linear_args;
 
-static void product(tfm_run *run, const tfm_gemm *gemm)
-{
-    if (!tfm_run_measuring(run)) tfm_gemm_run(run->kernels, run->pool, run->scratch, gemm);
-}
-
 typedef struct rows_args {
     const tfm_run *run;
     float *dy;
@@ -51,10 +46,16 @@ static void linear_backward(tfm_run *run, const void *args)
     const rows_args r = {run, dy, a->y->data, w->d_bias, rows, w->out, a->scale};
 
     if (a->relu) tfm_run_rows(run, relu_rows, &r, rows, 64);
-    product(run, &(tfm_gemm){.m = rows, .n = w->in, .k = w->out, .a = dy, .a_row = w->out, .a_col = 1, .b = w->weight,
-                             .b_row = w->in, .b_col = 1, .c = dx, .c_row = w->in, .add = !fresh});
-    product(run, &(tfm_gemm){.m = w->out, .n = w->in, .k = rows, .a = dy, .a_row = 1, .a_col = w->out, .b = a->x->data,
-                             .b_row = w->in, .b_col = 1, .c = w->d_weight, .c_row = w->in, .add = true});
+    tfm_run_product(run, &(tfm_gemm){
+        .m = rows, .n = w->in, .k = w->out,
+        .a = dy, .a_row = w->out, .a_col = 1, .b = w->weight, .b_row = w->in, .b_col = 1,
+        .c = dx, .c_row = w->in, .add = !fresh,
+    });
+    tfm_run_product(run, &(tfm_gemm){
+        .m = w->out, .n = w->in, .k = rows,
+        .a = dy, .a_row = 1, .a_col = w->out, .b = a->x->data, .b_row = w->in, .b_col = 1,
+        .c = w->d_weight, .c_row = w->in, .add = true,
+    });
     if (w->d_bias) tfm_run_rows(run, bias_columns, &r, w->out, 64);
     tfm_grad_release(run, a->y);
 }
@@ -66,8 +67,11 @@ void tfm_op_linear(tfm_run *run, tfm_value *y, tfm_value *x, const tfm_linear *w
     const tfm_dropout dropout = tfm_run_dropout(run, rate, site);
     const linear_args args = {x, y, w, relu, dropout.scale};
 
-    product(run, &(tfm_gemm){.m = x->rows, .n = w->out, .k = w->in, .a = x->data, .a_row = w->in, .a_col = 1,
-                             .b = w->weight, .b_row = 1, .b_col = w->in, .c = y->data, .c_row = w->out,
-                             .bias = w->bias, .relu = relu, .dropout = dropout.threshold ? &dropout : NULL});
+    tfm_run_product(run, &(tfm_gemm){
+        .m = x->rows, .n = w->out, .k = w->in,
+        .a = x->data, .a_row = w->in, .a_col = 1, .b = w->weight, .b_row = 1, .b_col = w->in,
+        .c = y->data, .c_row = w->out,
+        .bias = w->bias, .relu = relu, .dropout = dropout.threshold ? &dropout : NULL,
+    });
     tfm_run_record(run, linear_backward, &args, sizeof args);
 }

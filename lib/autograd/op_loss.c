@@ -67,13 +67,16 @@ static void chunk_gradients(tfm_run *run, const chunk *c, tfm_value *x, float *d
     const tfm_linear *w = c->loss->output;
     const bias_args b = {c, w->d_bias, rows, w->out};
 
-    tfm_gemm_run(run->kernels, run->pool, run->scratch,
-                 &(tfm_gemm){.m = rows, .n = w->in, .k = w->out, .a = c->logits, .a_row = w->out, .a_col = 1,
-                             .b = w->weight, .b_row = w->in, .b_col = 1, .c = dx + c->first * w->in, .c_row = w->in});
-    tfm_gemm_run(run->kernels, run->pool, run->scratch,
-                 &(tfm_gemm){.m = w->out, .n = w->in, .k = rows, .a = c->logits, .a_row = 1, .a_col = w->out,
-                             .b = x->data + c->first * w->in, .b_row = w->in, .b_col = 1, .c = w->d_weight,
-                             .c_row = w->in, .add = true});
+    tfm_run_product(run, &(tfm_gemm){
+        .m = rows, .n = w->in, .k = w->out,
+        .a = c->logits, .a_row = w->out, .a_col = 1, .b = w->weight, .b_row = w->in, .b_col = 1,
+        .c = dx + c->first * w->in, .c_row = w->in,
+    });
+    tfm_run_product(run, &(tfm_gemm){
+        .m = w->out, .n = w->in, .k = rows,
+        .a = c->logits, .a_row = 1, .a_col = w->out, .b = x->data + c->first * w->in, .b_row = w->in, .b_col = 1,
+        .c = w->d_weight, .c_row = w->in, .add = true,
+    });
     if (w->d_bias) tfm_run_rows(run, bias_columns, &b, w->out, 256);
 }
 
@@ -81,10 +84,11 @@ static void run_chunk(tfm_run *run, chunk *c, tfm_value *x, float *dx, size_t ro
 {
     const tfm_linear *w = c->loss->output;
 
-    tfm_gemm_run(run->kernels, run->pool, run->scratch,
-                 &(tfm_gemm){.m = rows, .n = w->out, .k = w->in, .a = x->data + c->first * w->in, .a_row = w->in,
-                             .a_col = 1, .b = w->weight, .b_row = 1, .b_col = w->in, .c = c->logits, .c_row = w->out,
-                             .bias = w->bias});
+    tfm_run_product(run, &(tfm_gemm){
+        .m = rows, .n = w->out, .k = w->in,
+        .a = x->data + c->first * w->in, .a_row = w->in, .a_col = 1, .b = w->weight, .b_row = 1, .b_col = w->in,
+        .c = c->logits, .c_row = w->out, .bias = w->bias,
+    });
     tfm_run_rows(run, loss_rows, c, rows, PIECE);
     if (c->gradient) chunk_gradients(run, c, x, dx, rows);
 }

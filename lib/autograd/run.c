@@ -56,6 +56,14 @@ bool tfm_run_place(tfm_run *run, size_t size, bool recording)
     return tfm_block_reserve(&run->block, &run->allocator, size ? size : 1, &run->arena);
 }
 
+void tfm_run_product(tfm_run *run, const tfm_gemm *gemm)
+{
+    tfm_gemm g = *gemm;
+
+    g.bf16 = run->bf16;
+    if (!tfm_run_measuring(run)) tfm_gemm_run(run->kernels, run->pool, run->scratch, &g);
+}
+
 /* The n-th value. A chunk that cannot be had is remembered in bad, and the first value serves in its stead while measuring. */
 static tfm_value *value_slot(tfm_run *run)
 {

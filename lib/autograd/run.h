@@ -10,7 +10,7 @@
 
 #include "autograd/profile.h"
 #include "base/threads.h"
-#include "kernels/kernels.h"
+#include "kernels/gemm.h"
 
 /* An activation [rows][cols] and, while the tape is walked back, its gradient. */
 typedef struct tfm_value {
@@ -53,6 +53,7 @@ struct tfm_run {
     tfm_arena arena;
     bool recording;      /* a tape: operations record themselves                     */
     bool training;       /* dropout is applied                                       */
+    bool bf16;           /* operands of the products of linear layers are rounded    */
     bool bad;            /* an allocation of the bookkeeping failed; checked once    */
     size_t threads;      /* whose scratch is planned: those of the pool              */
     uint32_t key[2];     /* dropout: seed                                            */
@@ -94,6 +95,9 @@ static inline float *tfm_run_scratch(const tfm_run *run, size_t thread)
 {
     return run->scratch + thread * run->scratch_size;
 }
+
+/* A matrix product within a pass: nothing while it is measured. */
+void tfm_run_product(tfm_run *run, const tfm_gemm *gemm);
 
 /* A new value with room for its data, or one that views memory of the caller. */
 tfm_value *tfm_value_new(tfm_run *run, size_t rows, size_t cols);

@@ -10,7 +10,7 @@ enum { TFM_KEPT_MAX = 1024 }; /* checkpoints that one training looks after */
 typedef struct tfm_checkpoint {
     tfm_position_state at;
     uint64_t seed, pairs;
-    uint32_t fingerprint, batch_tokens, accumulate, n_ranks;
+    uint32_t fingerprint, batch_tokens, accumulate, n_ranks, dtype;
     uint32_t piece_tokens; /* whatever memory there is now; 0 in older files: whole batches */
     uint64_t kept[TFM_KEPT_MAX]; /* steps of the checkpoints that exist, oldest first */
     size_t n_kept;
