@@ -56,8 +56,8 @@ static tfm_status run(job *j, tfm_error *error)
     size_t floats = 0;
 
     if (status != TFM_OK) return status;
-    const size_t threads = tfm_pool_threads(pool), piece = j->head.m < PIECE ? j->head.m : PIECE;
-    const bool fits = tfm_attention_scratch(&j->scratch_size, piece, j->head.n, j->head.d_k, j->head.d_v, false) &&
+    const size_t threads = tfm_pool_threads(pool);
+    const bool fits = tfm_attention_scratch(&j->scratch_size, j->head.n, j->head.d_k, j->head.d_v, false) &&
                       tfm_mul(threads, j->scratch_size, &floats);
     j->scratch = fits ? tfm_alloc(&a, floats, sizeof(float)) : NULL;
     if (j->scratch) tfm_pool_run(pool, run_piece, j, (j->head.m + PIECE - 1) / PIECE);

@@ -7,7 +7,7 @@
 typedef struct attend_args {
     tfm_attend t;
     tfm_value *y;
-    float *lse; /* [n_heads][rows of q] */
+    float *stats; /* [n_heads][rows of q][2] */
     float *scratch;
     size_t scratch_size; /* floats per thread */
     tfm_dropout dropout;
@@ -51,7 +51,7 @@ static tfm_head head_of(const attend_args *a, size_t segment, size_t head)
         .dropout = dropout_of(a, q0, head),
         .out = a->y->data + q0 * a->y->cols + head * t->d_v,
         .out_stride = a->y->cols,
-        .lse = a->lse ? a->lse + head * a->y->rows + q0 : NULL,
+        .stats = a->stats ? a->stats + 2 * (head * a->y->rows + q0) : NULL,
     };
     if (t->weights) h.weights = t->weights + head * h.m * h.n;
     return h;
@@ -82,14 +82,13 @@ static void forward_heads(const void *args, size_t begin, size_t end, size_t thr
 static void reserve_scratch(tfm_run *run, attend_args *a, bool backward)
 {
     const tfm_attend *t = &a->t;
-    size_t m = 0, n = 0;
+    size_t n = 0;
 
-    for (size_t s = 0; s < t->queries.n; s++) {
-        const size_t ms = t->queries.offset[s + 1] - t->queries.offset[s], ns = t->keys.offset[s + 1] - t->keys.offset[s];
-        if (ms > m) m = ms;
-        if (ns > n) n = ns;
+    for (size_t s = 0; s < t->keys.n; s++) {
+        const size_t keys = t->keys.offset[s + 1] - t->keys.offset[s];
+        if (keys > n) n = keys;
     }
-    if (!tfm_attention_scratch(&a->scratch_size, m, n, t->d_k, t->d_v, backward)) run->arena.bad = true;
+    if (!tfm_attention_scratch(&a->scratch_size, n, t->d_k, t->d_v, backward)) run->arena.bad = true;
     a->scratch = tfm_arena_floats(&run->arena, run->threads, a->scratch_size);
 }
 
@@ -125,7 +124,7 @@ void tfm_op_attention(tfm_run *run, tfm_value *y, const tfm_attend *attend)
     const pass p = {&args, run->kernels, false};
 
     tfm_run_enter(run, TFM_WORK_ATTENTION, count_flops(attend));
-    if (run->recording) args.lse = tfm_arena_floats(&run->arena, attend->n_heads, y->rows);
+    if (run->recording) args.stats = tfm_arena_floats(&run->arena, 2 * attend->n_heads, y->rows);
     const size_t used = run->arena.used;
     reserve_scratch(run, &args, false);
     tfm_run_rows(run, forward_heads, &p, attend->queries.n * attend->n_heads, 1);

@@ -33,21 +33,22 @@ const tfm_kernels *tfm_kernels_for(unsigned cpu_flags)
     return tfm_kernels_table_ref();
 }
 
-static bool padded(size_t n, size_t *out)
+/* n rounded up to a multiple of unit, a power of two. */
+static bool padded(size_t n, size_t unit, size_t *out)
 {
-    if (__builtin_add_overflow(n, (size_t)15, out)) return false;
-    *out &= ~(size_t)15;
+    if (__builtin_add_overflow(n, unit - 1, out)) return false;
+    *out &= ~(unit - 1);
     return true;
 }
 
-/* Room for every operand of attention_head.c, rows and columns padded to 16. */
-bool tfm_attention_scratch(size_t *floats, size_t m, size_t n, size_t d_k, size_t d_v, bool backward)
+/* What share_out() of attention_block.h takes: operands of all keys, and those of a block of queries. */
+bool tfm_attention_scratch(size_t *floats, size_t n, size_t d_k, size_t d_v, bool backward)
 {
-    size_t rows, widths, total;
+    size_t keys, wk, wv, all, block;
 
-    if (!padded(m, &m) || !padded(n, &n) || !padded(d_k, &d_k) || !padded(d_v, &d_v)) return false;
-    if (__builtin_add_overflow(m, n, &rows) || __builtin_add_overflow(d_k, d_v, &widths)) return false;
-    if (__builtin_mul_overflow(rows, widths, &total)) return false; /* q, k, v and the like: at most once each */
-    if (backward && __builtin_mul_overflow(total, (size_t)3, &total)) return false;
-    return !__builtin_add_overflow(total, 2 * TFM_ATTENTION_QUERIES * (TFM_ATTENTION_KEYS + d_v) + 256, floats);
+    if (!padded(n, TFM_ATTENTION_KEYS, &keys) || !padded(d_k, 8, &wk) || !padded(d_v, 8, &wv)) return false;
+    if (wk > SIZE_MAX / 8 || wv > SIZE_MAX / 8) return false;
+    if (__builtin_mul_overflow(keys, backward ? 3 * wk + 2 * wv : wk + wv, &all)) return false;
+    if (__builtin_mul_overflow((size_t)TFM_ATTENTION_QUERIES, 3 * TFM_ATTENTION_KEYS + 2 * wk + wv, &block)) return false;
+    return !__builtin_add_overflow(all, block, floats);
 }

@@ -50,7 +50,7 @@ typedef struct tfm_head {
     uint64_t first;            /* multiple of 8 */
     float *out;                /* [m][d_v] */
     size_t out_stride;
-    float *lse;                /* [m] log of the sum of exponentials, for the backward pass; may be NULL */
+    float *stats;              /* [m][2] largest score, 1 / sum of exponentials, for the backward pass; may be NULL */
     float *weights;            /* [m][n], before dropout; may be NULL */
     /* backward only */
     const float *d_out;        /* as out */
@@ -74,6 +74,8 @@ typedef struct tfm_product {
 } tfm_product;
 
 typedef struct tfm_kernels {
+    const char *twin; /* "ref", "avx2" */
+
     tfm_product f32;  /* float32 operands */
     tfm_product bf16; /* operands rounded to bfloat16, to nearest even; sums in float32 */
 
@@ -120,7 +122,7 @@ unsigned tfm_cpu_flags(void);
 /* The best table for these flags. Tests pass 0. Static storage. */
 const tfm_kernels *tfm_kernels_for(unsigned cpu_flags);
 
-/* Floats of scratch that one call of attention (or its backward) needs. false: does not fit a size_t. */
-bool tfm_attention_scratch(size_t *floats, size_t m, size_t n, size_t d_k, size_t d_v, bool backward);
+/* Floats of scratch that one call of attention (or its backward) with n keys needs. false: does not fit a size_t. */
+bool tfm_attention_scratch(size_t *floats, size_t n, size_t d_k, size_t d_v, bool backward);
 
 #endif

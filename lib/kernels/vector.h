@@ -16,6 +16,8 @@
 #define TFM_JOIN_(a, b) a##_##b
 #define TFM_JOIN(a, b) TFM_JOIN_(a, b)
 #define TWIN(name) TFM_JOIN(name, TFM_TWIN)
+#define TFM_TEXT_(a) #a
+#define TFM_TEXT(a) TFM_TEXT_(a)
 
 typedef float v8 __attribute__((vector_size(32), may_alias));
 typedef int32_t i8 __attribute__((vector_size(32), may_alias));
@@ -72,21 +74,24 @@ INLINE void store_part(float *p, const v8 *v, size_t n)
 #define MIN(a, b) SELECT((a) < (b), a, b)
 #endif
 
-/* Sum and maximum of the lanes, always in the same order. */
+typedef float v4 __attribute__((vector_size(16), may_alias));
+
+/* Sum and maximum of the lanes, always in the same order: halves, then quarters, then the last two. */
 INLINE float lanes_sum(const v8 *v)
 {
-    float t[8];
-    memcpy(t, v, sizeof t);
-    return ((t[0] + t[4]) + (t[2] + t[6])) + ((t[1] + t[5]) + (t[3] + t[7]));
+    const v4 half = __builtin_shufflevector(*v, *v, 0, 1, 2, 3) + __builtin_shufflevector(*v, *v, 4, 5, 6, 7);
+    const v4 quarter = half + __builtin_shufflevector(half, half, 2, 3, 0, 1);
+
+    return quarter[0] + quarter[1];
 }
 
 INLINE float lanes_max(const v8 *v)
 {
-    float t[8], m;
-    memcpy(t, v, sizeof t);
-    m = t[0];
-    for (int i = 1; i < 8; i++) m = t[i] > m ? t[i] : m;
-    return m;
+    v8 m = MAX(*v, __builtin_shufflevector(*v, *v, 4, 5, 6, 7, 0, 1, 2, 3));
+
+    m = MAX(m, __builtin_shufflevector(m, m, 2, 3, 0, 1, 6, 7, 4, 5));
+    m = MAX(m, __builtin_shufflevector(m, m, 1, 0, 3, 2, 5, 4, 7, 6));
+    return m[0];
 }
 
 /*
