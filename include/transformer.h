@@ -80,6 +80,7 @@ typedef struct tfm_ids {
 /* Types of the operands of matrix products. */
 #define TFM_DTYPE_F32  0 /* float32                                                                               */
 #define TFM_DTYPE_BF16 1 /* rounded to bfloat16, summed in float32; weights, loss, softmax and norms stay float32 */
+#define TFM_DTYPE_INT8 2 /* 8-bit integers: weights with a scale for each output, activations for each row; inference only  */
 
 /* A message of level 0 (information) or 1 (warning), one line. Called from the thread that made the API call. */
 typedef void (*tfm_log_fn)(void *user, int32_t level, const char *message);
@@ -589,6 +590,7 @@ typedef struct tfm_measurement {
     uint32_t struct_size;
     uint32_t reserved;
     const char *name;  /* what was measured; static storage                                                  */
+    const char *shape; /* and its sizes; static storage                                                      */
     const char *twin;  /* the instruction set it was compiled for, "ref" being portable C; static storage    */
     double seconds;    /* of a call: median                                                                  */
     double flops;      /* arithmetic operations of a call                                                    */
@@ -597,13 +599,23 @@ typedef struct tfm_measurement {
 
 typedef struct tfm_measure_options {
     uint32_t struct_size;
-    uint32_t n_threads; /* 0: all cores; default 1                                                           */
+    uint32_t n_threads; /* of a product; 0: all cores; default 1                                             */
+    uint32_t dtype;     /* of a product: TFM_DTYPE_*; default float32                                         */
+    uint32_t reserved;  /* 0 */
     double   seconds;   /* about how long to measure; default 0.1. At least one call, after one that does not count */
     const tfm_allocator *allocator; /* NULL: malloc */
 } tfm_measure_options;
 
 TFM_API void tfm_measure_options_init(tfm_measure_options *options, size_t struct_size);
-/* The product of a linear layer, c [m][n] = a [m][k] b^T with b [n][k], float32; struct_size = sizeof *result, options NULL:
+/* Inner loops that can be measured, and instruction sets ("twins") of this CPU that they are compiled for: 0 is portable C, the last
+ * one is what the library uses. since 0.1 */
+TFM_API size_t tfm_measure_kernel_count(void);
+TFM_API size_t tfm_measure_twin_count(void);
+/* One inner loop on operands in the caches, on the calling thread; struct_size = sizeof *result, options NULL: defaults.
+ * TFM_E_INVALID when there is no such kernel or twin. since 0.1 */
+TFM_API tfm_status tfm_measure_kernel(tfm_measurement *result, size_t struct_size, size_t kernel, size_t twin,
+                                      const tfm_measure_options *options, tfm_error *error);
+/* The product of a linear layer, c [m][n] = a [m][k] b^T with b [n][k]; struct_size = sizeof *result, options NULL:
  * defaults. Sizes in 1..2^31. since 0.1 */
 TFM_API tfm_status tfm_measure_product(tfm_measurement *result, size_t struct_size, size_t m, size_t n, size_t k,
                                        const tfm_measure_options *options, tfm_error *error);

@@ -59,7 +59,7 @@ check "version: as the header's" equal "$(cat out)" "tfm $(sed -n 's/^#define TF
     s/^#define TFM_VERSION_PATCH //p' "$root/include/transformer.h" | paste -sd .)"
 works "overview" "$tfm" --help
 sed -n '/^Commands/,/^$/s/^  \([a-z]* \{0,1\}[a-z]*\)  .*/\1/p' out > commands
-check "overview: commands" equal "$(wc -l < commands)" 12
+check "overview: commands" equal "$(wc -l < commands)" 13
 while read -r -a command; do
     works "${command[*]} --help" "$tfm" "${command[@]}" --help
     check "${command[*]} --help: usage" grep -q "^Usage: tfm ${command[*]} " out

@@ -141,8 +141,8 @@ static void print(bench *b)
     const double seconds = samples_median(&b->seconds), gemm = samples_median(&b->gemm), flops = count_flops(b);
     printf("{\"bench\":\"train\",\"preset\":\"%s\",\"threads\":%u,\"dtype\":\"%s\",\"batch\":%u,\"src_len\":%u,"
            "\"tgt_len\":%u,\"vocab\":%u,\"dropout\":%g,\"recompute\":%u,\"steps\":%u,",
-           a->preset, a->trainer.n_threads, a->trainer.dtype ? "bf16" : "f32", a->batch, a->src_len, a->tgt_len, a->vocab, (double)a->trainer.dropout,
-           a->trainer.recompute, a->steps);
+           a->preset, a->trainer.n_threads, a->trainer.dtype ? "bf16" : "f32", a->batch, a->src_len, a->tgt_len,
+           a->vocab, (double)a->trainer.dropout, a->trainer.recompute, a->steps);
     printf("\"tokens_per_s\":%.1f,\"sentences_per_s\":%.2f,\"ms\":%.3f,\"p95_ms\":%.3f,\"gflop\":%.6g,",
            (double)b->progress.target_tokens / seconds, a->batch / seconds, 1e3 * seconds,
            1e3 * samples_quantile(&b->seconds, 0.95), 1e-9 * flops);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH = 960, HEIGHT = 540, LEFT = 72, RIGHT = 290, TOP = 56, BOTTOM = 60, NAME_HEIGHT = 15 };
+enum { WIDTH = 1000, HEIGHT = 560, LEFT = 72, RIGHT = 320, TOP = 56, BOTTOM = 60, NAME_HEIGHT = 15 };
 
 static double place(const axis *a, double value, double from, double to)
 {
@@ -84,7 +84,7 @@ void chart_line(chart *c, const double *x, const double *y, size_t n, const char
     fprintf(c->file, "<path class='line' stroke='%s'%s d='M", color, dashed ? " stroke-dasharray='5 4'" : "");
     for (size_t i = 0; i < n; i++) fprintf(c->file, " %.1f,%.1f", place_x(c, x[i]), place_y(c, y[i]));
     fprintf(c->file, "'/>\n");
-    if (n > 0) add_label(c, place_x(c, x[n - 1]), place_y(c, y[n - 1]), color, name);
+    if (n > 0 && name) add_label(c, place_x(c, x[n - 1]), place_y(c, y[n - 1]), color, name);
 }
 
 void chart_point(chart *c, double x, double y, const char *color, const char *name)
@@ -93,26 +93,63 @@ void chart_point(chart *c, double x, double y, const char *color, const char *na
     add_label(c, place_x(c, x), place_y(c, y), color, name);
 }
 
+void chart_note(chart *c, double x, double y, const char *anchor, const char *text)
+{
+    fprintf(c->file, "<text x='%.1f' y='%.1f' text-anchor='%s' fill='#777'>%s</text>\n", place_x(c, x),
+            place_y(c, y) - 7, anchor, text);
+}
+
 static int compare_labels(const void *a, const void *b)
 {
     const double x = ((const chart_label *)a)->y, y = ((const chart_label *)b)->y;
     return (x > y) - (x < y);
 }
 
-/* From top to bottom, each as near to its point as those above it and the room for those below it allow. */
+/* Names that touch share a block, which stands where its names are nearest to their points on the average. */
+typedef struct block {
+    size_t n;
+    double wanted; /* sum of the places that its names want for its first one */
+} block;
+
+static double top_of(const block *b)
+{
+    return b->wanted / (double)b->n;
+}
+
+/* Names i .. n of a block begin where the block before ends; at most two blocks are compared at a time. */
+static size_t make_blocks(const chart *c, block *blocks)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < c->n_labels; i++) {
+        blocks[n++] = (block){1, c->labels[i].y};
+        while (n > 1 && top_of(&blocks[n - 2]) + (double)blocks[n - 2].n * NAME_HEIGHT > top_of(&blocks[n - 1])) {
+            block *above = &blocks[n - 2], *below = &blocks[n - 1];
+            above->wanted += below->wanted - (double)(above->n * below->n) * NAME_HEIGHT;
+            above->n += below->n;
+            n--;
+        }
+    }
+    return n;
+}
+
+static void draw_label(const chart *c, const chart_label *l, double y)
+{
+    fprintf(c->file, "<path class='lead' d='M%.1f %.1f L%d %.1f H%d'/>\n", l->x, l->y, WIDTH - RIGHT + 14, y,
+            WIDTH - RIGHT + 20);
+    fprintf(c->file, "<text x='%d' y='%.1f' fill='%s'>%s</text>\n", WIDTH - RIGHT + 24, y + 4, l->color, l->text);
+}
+
 static void draw_labels(chart *c)
 {
-    double above = TOP - NAME_HEIGHT;
+    block *blocks = NULL;
+    size_t capacity = 0, next = 0;
     qsort(c->labels, c->n_labels, sizeof *c->labels, compare_labels);
-    for (size_t i = 0; i < c->n_labels; i++) {
-        const chart_label *l = &c->labels[i];
-        const double lowest = HEIGHT - 10 - (double)(c->n_labels - 1 - i) * NAME_HEIGHT;
-        const double y = fmax(above + NAME_HEIGHT, fmin(l->y, lowest));
-        above = y;
-        fprintf(c->file, "<path class='lead' d='M%.1f %.1f L%d %.1f H%d'/>\n", l->x, l->y, WIDTH - RIGHT + 14, y,
-                WIDTH - RIGHT + 20);
-        fprintf(c->file, "<text x='%d' y='%.1f' fill='%s'>%s</text>\n", WIDTH - RIGHT + 24, y + 4, l->color, l->text);
-    }
+    memory_grow(&blocks, &capacity, c->n_labels, sizeof *blocks);
+    const size_t n = make_blocks(c, blocks);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < blocks[i].n; k++)
+            draw_label(c, &c->labels[next++], top_of(&blocks[i]) + (double)k * NAME_HEIGHT);
+    free(blocks);
 }
 
 int chart_close(chart *c)

@@ -29,10 +29,12 @@ typedef struct chart {
 
 /* An exit code; says what is wrong with path. */
 int chart_open(chart *c, const char *path, const char *title, axis x, axis y);
-/* A line through n points inside the axes, named at its last one. */
+/* A line through n points inside the axes, named at its last one; name NULL: not named. */
 void chart_line(chart *c, const double *x, const double *y, size_t n, const char *color, bool dashed, const char *name);
 /* A dot, named in the column on the right. */
 void chart_point(chart *c, double x, double y, const char *color, const char *name);
+/* Grey text above a point; anchor: "start", "middle" or "end" of the text stands there. */
+void chart_note(chart *c, double x, double y, const char *anchor, const char *text);
 /* Writes the names and the end; an exit code. */
 int chart_close(chart *c);
 

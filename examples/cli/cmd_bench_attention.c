@@ -4,6 +4,7 @@
 #include "commands.h"
 #include "console.h"
 #include "plain_loops.h"
+#include "text_file.h"
 
 #include <transformer.h>
 
@@ -205,6 +206,7 @@ static int run(void *place, const string_list *operands)
     bench b = {.args = args};
     if (args->longest < args->shortest)
         return console_usage("--longest is %u, less than --shortest %u", args->longest, args->shortest);
+    if (args->svg && !output_path_check(args->svg)) return EXIT_FAILURE;
     const size_t n = (size_t)args->longest * args->width;
     b.q = take_floats(&b, n);
     b.k = take_floats(&b, n);

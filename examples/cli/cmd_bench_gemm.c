@@ -4,13 +4,15 @@
 #include "console.h"
 #include "yardstick.h"
 
+#include <transformer.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct gemm_args {
     string_list sizes; /* "M,N,K" */
-    uint32_t threads, rounds;
+    uint32_t threads, rounds, dtype;
 } gemm_args;
 
 typedef struct gemm_size {
@@ -30,6 +32,7 @@ static const option_row rows[] = {
      "the shapes of a training step of tiny and of base",
      OPTION_LIST, AT(sizes)},
     {"threads", "N", "processors to use", OPTION_U32, .low = 1, .high = 1024, AT(threads)},
+    {"dtype", "f32|bf16", "type of the library's operands; BLIS multiplies float32", OPTION_CHOICE, AT(dtype)},
     {"rounds", "N", "measurements of each side, taken in turns; the median counts", OPTION_U32, .low = 1, .high = 1000,
      AT(rounds)},
     {.kind = OPTION_END},
@@ -65,13 +68,14 @@ static void measure(const gemm_args *args, const gemm_size *s)
 {
     samples ours = {0}, theirs = {0};
     for (uint32_t i = 0; i < args->rounds; i++) {
-        samples_add(&ours, library_gflops(s->m, s->n, s->k, args->threads, ROUND_SECONDS));
+        samples_add(&ours, library_gflops(s->m, s->n, s->k, args->threads, args->dtype, ROUND_SECONDS));
         samples_add(&theirs, yardstick_gflops(s->m, s->n, s->k, args->threads, ROUND_SECONDS));
     }
     const double own = samples_median(&ours), reference = samples_median(&theirs);
     printf("{\"bench\":\"gemm\",\"m\":%lu,\"n\":%lu,\"k\":%lu,\"gflops\":%.1f,\"gemm_gflops\":%.1f,\"ratio\":%.3f,"
-           "\"gemm\":\"%s\",\"threads\":%u,\"dtype\":\"f32\"}\n",
-           s->m, s->n, s->k, own, reference, own / reference, yardstick_name(), args->threads);
+           "\"gemm\":\"%s\",\"threads\":%u,\"dtype\":\"%s\"}\n",
+           s->m, s->n, s->k, own, reference, own / reference, yardstick_name(), args->threads,
+           args->dtype == TFM_DTYPE_BF16 ? "bf16" : "f32");
     fflush(stdout);
     samples_free(&ours);
     samples_free(&theirs);

@@ -25,6 +25,7 @@ static const command *const commands[] = {
     &command_bench_train,
     &command_bench_gemm,
     &command_bench_attention,
+    &command_bench_kernels,
 };
 
 enum { N_COMMANDS = sizeof commands / sizeof *commands };

@@ -7,13 +7,14 @@
 
 #include <stdlib.h>
 
-double library_gflops(size_t m, size_t n, size_t k, uint32_t threads, double seconds)
+double library_gflops(size_t m, size_t n, size_t k, uint32_t threads, uint32_t dtype, double seconds)
 {
     tfm_measure_options o;
     tfm_measurement result;
     tfm_error error;
     tfm_measure_options_init(&o, sizeof o);
     o.n_threads = threads;
+    o.dtype = dtype;
     o.seconds = seconds;
     if (tfm_measure_product(&result, sizeof result, m, n, k, &o, &error)) exit(console_fail("%s", error.message));
     return result.flops / result.seconds * 1e-9;
@@ -75,6 +76,6 @@ const char *yardstick_name(void)
 
 double yardstick_gflops(size_t m, size_t n, size_t k, uint32_t threads, double seconds)
 {
-    return library_gflops(m, n, k, threads, seconds);
+    return library_gflops(m, n, k, threads, TFM_DTYPE_F32, seconds);
 }
 #endif

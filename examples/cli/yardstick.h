@@ -18,7 +18,7 @@ const char *yardstick_name(void);
  * count. Ends the program when there is no memory. */
 double yardstick_gflops(size_t m, size_t n, size_t k, uint32_t threads, double seconds);
 
-/* The same product in the library. */
-double library_gflops(size_t m, size_t n, size_t k, uint32_t threads, double seconds);
+/* The same product in the library; dtype: TFM_DTYPE_*. */
+double library_gflops(size_t m, size_t n, size_t k, uint32_t threads, uint32_t dtype, double seconds);
 
 #endif

@@ -1,4 +1,5 @@
-/* tfm_measure: parts of the library timed by themselves. */
+/* tfm_measure_product, and the clockwork of all measurements. */
+#include "api/measure.h"
 #include "base/clock.h"
 #include "kernels/gemm.h"
 
@@ -7,7 +8,7 @@
 
 #define OPTIONS_SIZE_0_1 (offsetof(tfm_measure_options, allocator) + sizeof(void *))
 
-enum { SAMPLES = 1001 }; /* times kept of one measurement */
+enum { SAMPLES = 1001 }; /* the latest times of a measurement */
 
 void tfm_measure_options_init(tfm_measure_options *options, size_t struct_size)
 {
@@ -15,7 +16,7 @@ void tfm_measure_options_init(tfm_measure_options *options, size_t struct_size)
     tfm_options_fill(options, struct_size, &defaults, sizeof defaults);
 }
 
-static tfm_status read_options(tfm_measure_options *o, const tfm_measure_options *options, tfm_error *error)
+tfm_status tfm_measure_read(tfm_measure_options *o, const tfm_measure_options *options, tfm_error *error)
 {
     tfm_status status = TFM_OK;
 
@@ -23,6 +24,8 @@ static tfm_status read_options(tfm_measure_options *o, const tfm_measure_options
     if (options) status = tfm_options_read(o, sizeof *o, OPTIONS_SIZE_0_1, options, error);
     if (status == TFM_OK && !(o->seconds >= 0.0 && o->seconds <= 3600.0))
         status = tfm_fail(error, TFM_E_INVALID, "seconds is %g, not in 0..3600", o->seconds);
+    if (status == TFM_OK && (o->dtype > TFM_DTYPE_BF16 || o->reserved))
+        status = tfm_fail(error, TFM_E_INVALID, "dtype is %u, not in 0..1, or reserved is not 0", o->dtype);
     return status;
 }
 
@@ -32,10 +35,8 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-typedef void timed_fn(const void *args);
-
 /* Seconds of n calls. */
-static double time_calls(timed_fn *fn, const void *args, size_t n)
+static double time_calls(tfm_timed_fn *fn, const void *args, size_t n)
 {
     const double begin = tfm_now();
 
@@ -43,8 +44,8 @@ static double time_calls(timed_fn *fn, const void *args, size_t n)
     return tfm_now() - begin;
 }
 
-/* Median seconds of a call. Calls are timed in groups that last long beside the reading of the clock. */
-static double measure(timed_fn *fn, const void *args, double seconds)
+/* Calls are timed in groups that last long beside the reading of the clock. */
+double tfm_measure_time(tfm_timed_fn *fn, const void *args, double seconds)
 {
     static const double group_seconds = 2e-5;
     double times[SAMPLES];
@@ -52,8 +53,9 @@ static double measure(timed_fn *fn, const void *args, double seconds)
     const size_t group = once < group_seconds ? (size_t)(group_seconds / fmax(once, 1e-9)) + 1 : 1;
     size_t n = 0;
 
-    do times[n++] = time_calls(fn, args, group) / (double)group;
-    while (n < SAMPLES && tfm_now() < end);
+    do times[n++ % SAMPLES] = time_calls(fn, args, group) / (double)group;
+    while (tfm_now() < end);
+    if (n > SAMPLES) n = SAMPLES;
     qsort(times, n, sizeof *times, compare);
     return times[n / 2];
 }
@@ -71,8 +73,7 @@ static void run_product(const void *args)
     tfm_gemm_run(tfm_kernels_for(tfm_cpu_flags()), p->pool, p->scratch, &p->gemm);
 }
 
-/* Values around zero of which sums stay ordinary numbers. */
-static void fill(float *x, size_t n)
+void tfm_measure_fill(float *x, size_t n)
 {
     uint32_t state = 1;
 
@@ -104,8 +105,9 @@ static tfm_status time_product(double *seconds, size_t m, size_t n, size_t k, co
     plan(&arena, &p, m, n, k);
     if (!arena.bad && tfm_block_reserve(&block, &allocator, arena.used, &arena)) {
         plan(&arena, &p, m, n, k);
-        fill(block.memory, block.size / sizeof(float));
-        *seconds = measure(run_product, &p, o->seconds);
+        p.gemm.bf16 = o->dtype == TFM_DTYPE_BF16;
+        tfm_measure_fill(block.memory, block.size / sizeof(float));
+        *seconds = tfm_measure_time(run_product, &p, o->seconds);
     } else {
         status = tfm_fail(error, TFM_E_NOMEM, "a product of %zu x %zu x %zu: no memory", m, n, k);
     }
@@ -118,9 +120,9 @@ tfm_status tfm_measure_product(tfm_measurement *result, size_t struct_size, size
                                const tfm_measure_options *options, tfm_error *error)
 {
     const size_t most = (size_t)1 << 31;
-    tfm_measurement r = {.struct_size = sizeof r, .name = "product", .twin = "ref"};
+    tfm_measurement r = {.struct_size = sizeof r, .name = "product", .shape = "", .twin = tfm_kernels_for(tfm_cpu_flags())->twin};
     tfm_measure_options o;
-    tfm_status status = read_options(&o, options, error);
+    tfm_status status = tfm_measure_read(&o, options, error);
 
     if (status != TFM_OK) return status;
     if (!result) return tfm_fail(error, TFM_E_INVALID, "result is NULL");

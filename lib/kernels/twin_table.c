@@ -4,6 +4,7 @@
 const tfm_kernels *TWIN(tfm_kernels_table)(void)
 {
     static const tfm_kernels table = {
+        .twin = TFM_TEXT(TFM_TWIN),
         .f32 = {MR, NR, 1, true, TWIN(tfm_gemm_tile), TWIN(tfm_pack_a), TWIN(tfm_pack_b)},
 #if PAIRS
         .bf16 = {MR, NR, 2, false, TWIN(tfm_gemm_tile_bf16), TWIN(tfm_pack_a_bf16), TWIN(tfm_pack_b_bf16)},
