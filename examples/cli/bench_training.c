@@ -22,6 +22,7 @@ typedef struct bench {
     double first_step, peak_mb;
     profile before; /* what the warm-up took */
     tfm_progress progress;
+    tfm_data_report report;
     tfm_error error;
 } bench;
 
@@ -77,7 +78,8 @@ static int start(bench *b)
     make_data(b);
     if (tfm_model_create(&model, &b->model_options, NULL, &b->error) ||
         tfm_trainer_create(&b->trainer, model, o, &b->error) ||
-        tfm_trainer_set_data_ids(b->trainer, b->sentences, b->sentences + b->n_pairs, b->n_pairs, NULL, 0, &b->error))
+        tfm_trainer_set_data_ids(b->trainer, b->sentences, b->sentences + b->n_pairs, b->n_pairs, &b->report,
+                                 sizeof b->report, &b->error))
         code = fail_library(b);
     tfm_model_free(model);
     return code;
@@ -146,10 +148,10 @@ static void print(bench *b)
     printf("\"tokens_per_s\":%.1f,\"sentences_per_s\":%.2f,\"ms\":%.3f,\"p95_ms\":%.3f,\"gflop\":%.6g,",
            (double)b->progress.target_tokens / seconds, a->batch / seconds, 1e3 * seconds,
            1e3 * samples_quantile(&b->seconds, 0.95), 1e-9 * flops);
-    printf("\"utilisation\":%.4g,\"gemm_gflops\":%.1f,\"gemm\":\"%s\",\"rss_mb\":%.1f,\"first_step_s\":%.2f,"
-           "\"minor_faults_per_step\":%.0f}\n",
-           1e-9 * flops / seconds / gemm, gemm, yardstick_name(), b->peak_mb, b->first_step,
-           samples_median(&b->faults));
+    printf("\"utilisation\":%.4g,\"gemm_gflops\":%.1f,\"gemm\":\"%s\",", 1e-9 * flops / seconds / gemm, gemm,
+           yardstick_name());
+    printf("\"rss_mb\":%.1f,\"piece_tokens\":%llu,\"first_step_s\":%.2f,\"minor_faults_per_step\":%.0f}\n", b->peak_mb,
+           (unsigned long long)b->report.piece_tokens, b->first_step, samples_median(&b->faults));
 }
 
 static void show_profile(const bench *b)

@@ -31,6 +31,9 @@ static const option_row rows[] = {
     {.kind = OPTION_HEADING, .help = "Machine"},
     {"threads", "N", "processors to use", OPTION_U32, .low = 1, .high = 1024, AT(trainer.n_threads)},
     {"dtype", "f32|bf16", "type of the operands of matrix products", OPTION_CHOICE, AT(trainer.dtype)},
+    {"memory", "SIZE",
+     "that the training may take, such as 6G; a batch that needs more is worked off in pieces; default: no limit",
+     OPTION_BYTES, AT(trainer.memory)},
     {"recompute", NULL, "compute activations again when they are needed: less memory, more time", OPTION_FLAG,
      AT(trainer.recompute)},
     {"profile", NULL, "a table of the time that operations and phases took in the steps that count", OPTION_FLAG,
@@ -82,7 +85,8 @@ const command command_bench_train = {
             "the steps "
             "(median); utilisation is the rate of the model's analytic floating point operations over it. rss_mb is "
             "the peak of "
-            "memory, before BLIS is first called; first_step_s counts from the start of the process.",
+            "memory, before BLIS is first called; piece_tokens the most tokens of a side that are worked off together; "
+            "first_step_s counts from the start of the process.",
     .examples = "  tfm bench train --preset tiny\n"
                 "  tfm bench train --preset base --threads 2 --steps 11\n",
     .options = rows,
