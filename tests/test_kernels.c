@@ -250,21 +250,31 @@ START_TEST(m16_normed_rows_have_mean_0_and_variance_1)
 }
 END_TEST
 
-/* In place or not: the same. Values are judged with the operation, by differences. */
-START_TEST(layer_norm_backward_may_work_in_place)
+/* In place or not: the same, and added: the sum. Values of dx are judged with the operation, by differences. */
+START_TEST(layer_norm_backward_adds)
 {
     const tfm_kernels *k = twin(_i);
-    float stats[2], gamma[100], dx[100], dy[100];
+    float stats[2], gamma[101], dx[101], dy[101], sums[2][101] = {{0}};
     uint64_t state = 6;
 
     for (size_t d = 1; d <= 100; d++) {
         draw_all(x, d, &state);
         draw_all(gamma, d, &state);
         draw_all(dy, d, &state);
+        for (size_t i = 0; i <= d; i++) sums[0][i] = 3.0f, sums[1][i] = -2.0f, z[i] = 0.5f;
+        dx[d] = dy[d] = 77.0f;
         k->layer_norm(y, stats, x, gamma, gamma, d, 1e-6f);
-        k->layer_norm_backward(dx, dy, x, stats, gamma, d);
-        k->layer_norm_backward(dy, dy, x, stats, gamma, d);
-        same_bits(dy, dx, d, "dx");
+        k->layer_norm_backward(dx, false, dy, x, stats, gamma, d, sums[0], sums[1]);
+        k->layer_norm_backward(z, true, dy, x, stats, gamma, d, sums[0], sums[1]);
+        for (size_t i = 0; i < d; i++) {
+            const double xhat = ((double)x[i] - (double)stats[0]) * (double)stats[1];
+            near_one((double)z[i], 0.5 + (double)dx[i], 1.0 + fabs((double)dx[i]), 4 * ULP, "added", i);
+            near_one((double)sums[0][i], 3.0 + 2.0 * (double)dy[i] * xhat, 3.0 + 2.0 * fabs(xhat), 8 * ULP, "d_gamma", i);
+            near_one((double)sums[1][i], 2.0 * (double)dy[i] - 2.0, 4.0, 4 * ULP, "d_beta", i);
+        }
+        must(dx[d] == 77.0f && z[d] == 0.5f && sums[0][d] == 3.0f && sums[1][d] == -2.0f);
+        k->layer_norm_backward(dy, false, dy, x, stats, gamma, d, sums[0], sums[1]);
+        same_bits(dy, dx, d, "in place");
     }
 }
 END_TEST
@@ -478,7 +488,7 @@ static Suite *suite(void)
     tcase_add_loop_test(c, layer_norm_agrees, 0, 2);
     tcase_add_loop_test(c, m17_a_constant_row_gives_beta, 0, 2);
     tcase_add_loop_test(c, m16_normed_rows_have_mean_0_and_variance_1, 0, 2);
-    tcase_add_loop_test(c, layer_norm_backward_may_work_in_place, 0, 2);
+    tcase_add_loop_test(c, layer_norm_backward_adds, 0, 2);
     tcase_add_loop_test(c, m28_masks_are_those_of_the_counter, 0, 2);
     tcase_add_loop_test(c, m27_what_is_kept_is_scaled, 0, 2);
     tcase_add_loop_test(c, masks_differ_by_seed_batch_site_and_row, 0, 2);

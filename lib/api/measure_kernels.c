@@ -129,7 +129,7 @@ static void layer_norm_backward(const void *args)
 {
     static const float stats[2] = {0.0f, 1.0f};
     const bench *b = args;
-    b->kernels->layer_norm_backward(b->z, b->w, b->x, stats, b->y, D);
+    b->kernels->layer_norm_backward(b->z, false, b->w, b->x, stats, b->y, D, b->z + D, b->z + 2 * D);
 }
 
 static void log_sum_exp(const void *args)
@@ -212,7 +212,7 @@ static const struct inner_loop {
     {"dropout", "512", dropout, ROWS(2, D), ROWS(8, D)},
     {"add dropped", "512", add_dropped, ROWS(3, D), ROWS(12, D)},
     {"layer norm", "512", layer_norm, ROWS(8, D), ROWS(16, D)},
-    {"layer norm backward", "512", layer_norm_backward, ROWS(12, D), ROWS(16, D)},
+    {"layer norm backward", "512", layer_norm_backward, ROWS(15, D), ROWS(32, D)},
     {"add", "4096", add, ROWS(1, STREAM), ROWS(12, STREAM)},
     {"axpby", "4096", axpby, ROWS(3, STREAM), ROWS(12, STREAM)},
     {"sum of squares", "4096", sum_squares, ROWS(2, STREAM), ROWS(4, STREAM)},

@@ -1,7 +1,7 @@
 /* The sub-layer connection: residual, dropout and layer normalisation in one pass (3.1, 5.4; PAPER 1.4). */
 #include "autograd/ops.h"
 
-enum { PIECE = 32 };
+enum { PIECE = 32 }; /* rows that a thread takes, and whose gradients of gamma and beta are summed at once */
 
 typedef struct norm_args {
     tfm_value *sum, *y, *x, *s;
@@ -13,8 +13,11 @@ typedef struct norm_args {
 typedef struct pass {
     const norm_args *a;
     const tfm_kernels *kernels;
-    float *d_sum, *dx, *ds;
-    bool x_fresh, sum_fresh;
+    float *d_sum;   /* where the gradient of the sum is made: that of x, where it can be        */
+    float *dx;      /* what it is added to besides, or NULL                                     */
+    float *ds;
+    bool add;       /* to what d_sum holds                                                      */
+    float *partial; /* [pieces][2][d]: gradients of gamma and beta                              */
 } pass;
 
 static void forward_rows(const void *args, size_t begin, size_t end, size_t thread)
@@ -32,60 +35,76 @@ static void forward_rows(const void *args, size_t begin, size_t end, size_t thre
     }
 }
 
-/* d_sum (+)= LN backward of dy; then dx (+)= d_sum and ds = mask d_sum. */
+/* d_sum (+)= LN backward of dy; then dx += d_sum and ds = mask d_sum, while the row is at hand. */
 static void backward_rows(const void *args, size_t begin, size_t end, size_t thread)
 {
     const pass *p = args;
     const norm_args *a = p->a;
+    const tfm_kernels *kernels = p->kernels;
     const size_t d = a->x->cols;
+    float *d_gamma = p->partial + begin / PIECE * 2 * d;
     (void)thread;
 
+    if (a->y) memset(d_gamma, 0, 2 * d * sizeof *d_gamma);
     for (size_t r = begin; r < end; r++) {
         float *d_sum = p->d_sum + r * d;
 
-        if (a->y) {
-            float *dy = a->y->grad + r * d;
-            p->kernels->layer_norm_backward(dy, dy, a->sum->data + r * d, a->stats + 2 * r, a->norm->gamma, d);
-            if (p->sum_fresh) memcpy(d_sum, dy, d * sizeof *dy);
-            else p->kernels->add(d_sum, dy, d);
-        }
-        if (!a->s) continue;
-        if (p->x_fresh) memcpy(p->dx + r * d, d_sum, d * sizeof *d_sum);
-        else p->kernels->add(p->dx + r * d, d_sum, d);
-        p->kernels->dropout(p->ds + r * d, d_sum, d, &a->dropout, (uint32_t)r, 0);
+        if (a->y)
+            kernels->layer_norm_backward(d_sum, p->add, a->y->grad + r * d, a->sum->data + r * d, a->stats + 2 * r,
+                                         a->norm->gamma, d, d_gamma, d_gamma + d);
+        if (p->dx) kernels->add(p->dx + r * d, d_sum, d);
+        if (a->s) kernels->dropout(p->ds + r * d, d_sum, d, &a->dropout, (uint32_t)r, 0);
     }
 }
 
-/* d_gamma += sum over rows of dy xhat, d_beta += sum of dy: columns begin .. end, rows in order. */
+/* Columns begin .. end of d_gamma and d_beta: the sums of the pieces, in order. */
 static void parameter_columns(const void *args, size_t begin, size_t end, size_t thread)
 {
-    const norm_args *a = ((const pass *)args)->a;
-    const size_t d = a->norm->d;
+    const pass *p = args;
+    const tfm_norm *norm = p->a->norm;
+    const size_t d = norm->d, pieces = (p->a->y->rows + PIECE - 1) / PIECE;
     (void)thread;
 
-    for (size_t r = 0; r < a->y->rows; r++) {
-        const float *dy = a->y->grad + r * d, *sum = a->sum->data + r * d;
-        const float mean = a->stats[2 * r], rstd = a->stats[2 * r + 1];
-        for (size_t c = begin; c < end; c++) {
-            a->norm->d_gamma[c] += dy[c] * ((sum[c] - mean) * rstd);
-            a->norm->d_beta[c] += dy[c];
-        }
+    for (size_t i = 0; i < pieces; i++) {
+        const float *partial = p->partial + i * 2 * d;
+        p->kernels->add(norm->d_gamma + begin, partial + begin, end - begin);
+        p->kernels->add(norm->d_beta + begin, partial + d + begin, end - begin);
     }
+}
+
+/* Where the gradient of x + s is made. It is that of x and, masked, of s: it is only copied where x has one from elsewhere already. */
+static void place_gradients(tfm_run *run, pass *p)
+{
+    const norm_args *a = p->a;
+    bool fresh;
+
+    if (!a->s) {
+        p->d_sum = tfm_grad_take(run, a->x, &fresh);
+        p->add = !fresh;
+        return;
+    }
+    p->add = a->sum->grad;
+    p->dx = a->x->grad;
+    p->ds = tfm_grad_take(run, a->s, &fresh); /* its only consumer is here */
+    if (p->dx) {
+        p->d_sum = p->add ? a->sum->grad : p->ds;
+        return;
+    }
+    if (p->add) tfm_grad_move(a->x, a->sum);
+    p->d_sum = tfm_grad_take(run, a->x, &fresh);
 }
 
 static void add_norm_backward(tfm_run *run, const void *args)
 {
     const norm_args *a = args;
     pass p = {.a = a, .kernels = run->kernels};
-    bool fresh;
 
-    p.d_sum = tfm_grad_take(run, a->sum, &p.sum_fresh);
-    if (a->s) {
-        p.dx = tfm_grad_take(run, a->x, &p.x_fresh);
-        p.ds = tfm_grad_take(run, a->s, &fresh); /* its only consumer is here */
-    }
-    if (a->y) tfm_run_rows(run, parameter_columns, &p, a->norm->d, 16);
+    place_gradients(run, &p);
+    const size_t used = run->arena.used;
+    if (a->y) p.partial = tfm_arena_floats(&run->arena, (a->y->rows + PIECE - 1) / PIECE, 2 * a->norm->d);
     tfm_run_rows(run, backward_rows, &p, a->x->rows, PIECE);
+    if (a->y) tfm_run_rows(run, parameter_columns, &p, a->norm->d, 256);
+    run->arena.used = used;
     if (a->s) tfm_grad_release(run, a->sum);
     if (a->y) tfm_grad_release(run, a->y);
 }

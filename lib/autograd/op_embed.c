@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-enum { PIECE = 32, COLUMNS = 16 };
+enum { PIECE = 32, COLUMNS = 64 };
 
 typedef struct embed_args {
     tfm_embed e;
@@ -32,35 +32,21 @@ static void forward_rows(const void *args, size_t begin, size_t end, size_t thre
     }
 }
 
-static void unmask_rows(const void *args, size_t begin, size_t end, size_t thread)
-{
-    const pass *p = args;
-    const size_t d = p->a->e.d;
-    (void)thread;
-
-    for (size_t r = begin; r < end; r++) {
-        float *dy = p->a->y->grad + r * d;
-        p->kernels->dropout(dy, dy, d, &p->a->dropout, (uint32_t)r, 0);
-    }
-}
-
-/* An id may stand in many rows: each thread owns columns and goes through the rows in order. */
+/*
+ * An id may stand in many rows: each thread owns columns and goes through the rows in order. Columns begin at groups of the masks.
+ */
 static void scatter_columns(const void *args, size_t begin, size_t end, size_t thread)
 {
-    const embed_args *a = ((const pass *)args)->a;
-    const size_t d = a->e.d;
+    const pass *p = args;
+    const embed_args *a = p->a;
+    const size_t d = a->e.d, n = end - begin;
     (void)thread;
 
     for (size_t r = 0; r < a->y->rows; r++) {
-        const float *dy = a->y->grad + r * d;
-        if (a->e.ids[r] >= 0) {
-            float *to = a->e.d_table + (size_t)a->e.ids[r] * d;
-            for (size_t c = begin; c < end; c++) to[c] += a->scale * dy[c];
-        }
-        if (a->e.d_position) {
-            float *to = a->e.d_position + a->e.positions[r] * d;
-            for (size_t c = begin; c < end; c++) to[c] += dy[c];
-        }
+        float *dy = a->y->grad + r * d + begin;
+        if (a->dropout.threshold) p->kernels->dropout(dy, dy, n, &a->dropout, (uint32_t)r, begin);
+        if (a->e.ids[r] >= 0) p->kernels->axpby(a->e.d_table + (size_t)a->e.ids[r] * d + begin, a->scale, dy, 1.0f, n);
+        if (a->e.d_position) p->kernels->add(a->e.d_position + a->e.positions[r] * d + begin, dy, n);
     }
 }
 
@@ -69,7 +55,6 @@ static void embed_backward(tfm_run *run, const void *args)
     const embed_args *a = args;
     const pass p = {a, run->kernels};
 
-    if (a->dropout.threshold) tfm_run_rows(run, unmask_rows, &p, a->y->rows, PIECE);
     tfm_run_rows(run, scatter_columns, &p, a->e.d, COLUMNS);
     tfm_grad_release(run, a->y);
 }

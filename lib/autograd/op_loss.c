@@ -2,7 +2,8 @@
 #include "autograd/ops.h"
 #include "kernels/gemm.h"
 
-enum { CHUNK_FLOATS = 1 << 21, PIECE = 8 };
+/* Logits that exist at a time. why so many: each chunk reads all of E twice and reads and writes all of dE. */
+enum { CHUNK_FLOATS = 1 << 23, PIECE = 8 };
 
 typedef struct chunk {
     const tfm_run *run;
@@ -96,16 +97,17 @@ static void run_chunk(tfm_run *run, chunk *c, tfm_value *x, float *dx, size_t ro
 void tfm_op_loss(tfm_run *run, tfm_value *x, const tfm_loss *loss)
 {
     const size_t vocab = loss->output->out, fit = CHUNK_FLOATS / vocab, most = fit < 64 ? 64 : fit;
-    const size_t size = x->rows < most ? x->rows : most;
+    const size_t room = x->rows < most ? x->rows : most; /* of a batch with more rows, never less */
+    const size_t n_chunks = (x->rows + most - 1) / most, size = n_chunks ? (x->rows + n_chunks - 1) / n_chunks : 0;
     bool fresh;
     float *dx = run->recording ? tfm_grad_take(run, x, &fresh) : NULL; /* the loss is x's only consumer */
     const size_t used = run->arena.used;
     chunk c = {.run = run, .loss = loss, .gradient = run->recording};
 
     tfm_run_enter(run, TFM_WORK_LOSS, (c.gradient ? 6.0 : 2.0) * (double)x->rows * (double)x->cols * (double)vocab);
-    c.logits = tfm_arena_floats(&run->arena, size, vocab);
-    c.row_loss = tfm_arena_take(&run->arena, size, sizeof(double));
-    c.row_nll = tfm_arena_take(&run->arena, size, sizeof(double));
+    c.logits = tfm_arena_floats(&run->arena, room, vocab);
+    c.row_loss = tfm_arena_take(&run->arena, room, sizeof(double));
+    c.row_nll = tfm_arena_take(&run->arena, room, sizeof(double));
     run->arena.used = used;
     if (tfm_run_measuring(run)) return;
     *loss->loss = *loss->nll = 0.0;

@@ -94,8 +94,9 @@ typedef struct tfm_kernels {
 
     /* y = gamma (x - mean) / sqrt(var + eps) + beta over d; biased variance; stats[2] = mean, 1 / sqrt(var + eps). */
     void (*layer_norm)(float *y, float *stats, const float *x, const float *gamma, const float *beta, size_t d, float eps);
-    /* dx = gradient of a row; dx == dy allowed. */
-    void (*layer_norm_backward)(float *dx, const float *dy, const float *x, const float *stats, const float *gamma, size_t d);
+    /* dx = or += gradient of a row (= with dx == dy allowed); d_gamma += dy xhat, d_beta += dy. */
+    void (*layer_norm_backward)(float *dx, bool add, const float *dy, const float *x, const float *stats, const float *gamma,
+                                size_t d, float *d_gamma, float *d_beta);
 
     void (*attention)(const tfm_head *head, float *scratch);          /* scratch: tfm_attention_scratch() floats */
     void (*attention_backward)(const tfm_head *head, float *scratch);

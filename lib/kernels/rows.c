@@ -124,54 +124,81 @@ double TWIN(tfm_sum_squares)(const float *x, size_t n)
 void TWIN(tfm_layer_norm)(float *y, float *stats, const float *x, const float *gamma, const float *beta, size_t d, float eps)
 {
     const size_t wide = d & ~(size_t)7;
-    v8 sum = {0}, squares = {0}, rest;
+    v8 sum[4] = {{0}}, squares[2] = {{0}}, c;
 
-    for (size_t i = 0; i < wide; i += 8) sum += LOAD(x + i);
-    load_part(&rest, x + wide, d - wide);
-    sum += rest;
-    const float about = lanes_sum(&sum) / (float)d;
-    sum = splat(0.0f);
+    for (size_t i = 0; i < wide; i += 8) sum[i / 8 % 4] += LOAD(x + i);
+    load_part(&c, x + wide, d - wide);
+    sum[0] = ((sum[0] + sum[1]) + (sum[2] + sum[3])) + c;
+    const float about = lanes_sum(&sum[0]) / (float)d;
+    sum[0] = sum[1] = splat(0.0f);
     for (size_t i = 0; i < wide; i += 8) {
-        const v8 c = LOAD(x + i) - splat(about);
-        sum += c;
-        squares += c * c;
+        c = LOAD(x + i) - splat(about);
+        sum[i / 8 % 2] += c;
+        squares[i / 8 % 2] += c * c;
     }
     float tail = 0.0f, tail_squares = 0.0f;
     for (size_t i = wide; i < d; i++) {
         tail += x[i] - about;
         tail_squares += (x[i] - about) * (x[i] - about);
     }
-    const float off = (lanes_sum(&sum) + tail) / (float)d, mean = about + off;
-    const float variance = (lanes_sum(&squares) + tail_squares) / (float)d - off * off;
+    sum[0] += sum[1];
+    squares[0] += squares[1];
+    const float off = (lanes_sum(&sum[0]) + tail) / (float)d, mean = about + off;
+    const float variance = (lanes_sum(&squares[0]) + tail_squares) / (float)d - off * off;
     const float rstd = 1.0f / sqrtf((0.0f > variance ? 0.0f : variance) + eps);
     for (size_t i = 0; i < d; i++) y[i] = gamma[i] * ((x[i] - mean) * rstd) + beta[i];
     stats[0] = mean;
     stats[1] = rstd;
 }
 
-/* du = (g - mean(g) - xhat mean(g xhat)) / s, g = dy gamma (PAPER 1.4). */
-void TWIN(tfm_layer_norm_backward)(float *dx, const float *dy, const float *x, const float *stats, const float *gamma, size_t d)
+/* Adds dy xhat to d_gamma and dy to d_beta, and gives the means of g = dy gamma and of g xhat. */
+INLINE void norm_sums(float means[2], const float *dy, const float *x, const float *stats, const float *gamma, size_t d,
+                      float *d_gamma, float *d_beta)
 {
     const size_t wide = d & ~(size_t)7;
     const float mean = stats[0], rstd = stats[1];
-    v8 sum = {0}, dot = {0};
+    v8 sum[2] = {{0}}, dot[2] = {{0}};
     float tail_sum = 0.0f, tail_dot = 0.0f;
 
     for (size_t i = 0; i < wide; i += 8) {
-        const v8 g = LOAD(dy + i) * LOAD(gamma + i);
-        sum += g;
-        dot += g * ((LOAD(x + i) - splat(mean)) * splat(rstd));
+        const v8 grad = LOAD(dy + i), xhat = (LOAD(x + i) - splat(mean)) * splat(rstd), g = grad * LOAD(gamma + i);
+        sum[i / 8 % 2] += g;
+        dot[i / 8 % 2] += g * xhat;
+        STORE(d_gamma + i, LOAD(d_gamma + i) + grad * xhat);
+        STORE(d_beta + i, LOAD(d_beta + i) + grad);
     }
     for (size_t i = wide; i < d; i++) {
-        const float g = dy[i] * gamma[i];
+        const float xhat = (x[i] - mean) * rstd, g = dy[i] * gamma[i];
         tail_sum += g;
-        tail_dot += g * ((x[i] - mean) * rstd);
+        tail_dot += g * xhat;
+        d_gamma[i] += dy[i] * xhat;
+        d_beta[i] += dy[i];
     }
-    const float mean_g = (lanes_sum(&sum) + tail_sum) / (float)d, mean_gx = (lanes_sum(&dot) + tail_dot) / (float)d;
-    for (size_t i = 0; i < d; i++) {
-        const float xhat = (x[i] - mean) * rstd;
-        dx[i] = rstd * (dy[i] * gamma[i] - mean_g - xhat * mean_gx);
-    }
+    sum[0] += sum[1];
+    dot[0] += dot[1];
+    means[0] = (lanes_sum(&sum[0]) + tail_sum) / (float)d;
+    means[1] = (lanes_sum(&dot[0]) + tail_dot) / (float)d;
+}
+
+/* du = (g - mean(g) - xhat mean(g xhat)) / s, g = dy gamma (PAPER 1.4). */
+void TWIN(tfm_layer_norm_backward)(float *dx, bool add, const float *dy, const float *x, const float *stats,
+                                   const float *gamma, size_t d, float *d_gamma, float *d_beta)
+{
+    const float mean = stats[0], rstd = stats[1];
+    float means[2];
+
+    norm_sums(means, dy, x, stats, gamma, d, d_gamma, d_beta);
+    const float mean_g = means[0], mean_gx = means[1];
+    if (add)
+        for (size_t i = 0; i < d; i++) {
+            const float xhat = (x[i] - mean) * rstd;
+            dx[i] += rstd * (dy[i] * gamma[i] - mean_g - xhat * mean_gx);
+        }
+    else
+        for (size_t i = 0; i < d; i++) {
+            const float xhat = (x[i] - mean) * rstd;
+            dx[i] = rstd * (dy[i] * gamma[i] - mean_g - xhat * mean_gx);
+        }
 }
 
 static float row_max(const float *z, size_t n)

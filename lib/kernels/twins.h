@@ -18,8 +18,8 @@ void TWIN(tfm_add_to)(float *y, const float *x, size_t n);
 void TWIN(tfm_axpby)(float *y, float a, const float *x, float b, size_t n);
 double TWIN(tfm_sum_squares)(const float *x, size_t n);
 void TWIN(tfm_layer_norm)(float *y, float *stats, const float *x, const float *gamma, const float *beta, size_t d, float eps);
-void TWIN(tfm_layer_norm_backward)(float *dx, const float *dy, const float *x, const float *stats, const float *gamma,
-                                   size_t d);
+void TWIN(tfm_layer_norm_backward)(float *dx, bool add, const float *dy, const float *x, const float *stats,
+                                   const float *gamma, size_t d, float *d_gamma, float *d_beta);
 void TWIN(tfm_attention_head)(const tfm_head *head, float *scratch);
 void TWIN(tfm_attention_head_backward)(const tfm_head *head, float *scratch);
 float TWIN(tfm_log_sum_exp)(const float *z, size_t n, double *sum);
