@@ -295,6 +295,183 @@ START_TEST(nan_and_inf_stay_in_their_row)
 }
 END_TEST
 
+/* -------------------------------------------------------------------------------------------- packed weights ---- */
+
+enum { PACKED_BYTES = 1 << 20 };
+
+static _Alignas(64) unsigned char packed_memory[PACKED_BYTES];
+
+/* W [n][k], drawn into b_data, packed in memory. */
+static tfm_panels packed_weights(const tfm_kernels *kernels, uint32_t dtype, size_t n, size_t k, uint64_t seed)
+{
+    static int8_t scratch[FLOATS];
+    tfm_arena arena = {.base = packed_memory, .size = sizeof packed_memory};
+    tfm_panels p = {.dtype = dtype, .n = n, .k = k};
+
+    memset(packed_memory, 0xFF, sizeof packed_memory);
+    draw_all(b_data, n * k, &seed);
+    tfm_panels_place(&p, kernels, &arena);
+    ck_assert(!arena.bad);
+    for (size_t j = 0; j < n; j += 2 * TFM_PACK_UNIT)
+        tfm_panels_fill(&p, kernels, b_data, j, j + 2 * TFM_PACK_UNIT < n ? j + 2 * TFM_PACK_UNIT : n, scratch);
+    return p;
+}
+
+static const shape packed_shapes[] = {{1, 1, 1},    {4, 37, 5},   {13, 64, 255}, {6, 33, 256}, {5, 16, 257},
+                                      {100, 7, 64}, {2, 200, 600}, {70, 70, 130}, {4, 1100, 40}};
+
+/* The same bits as the product that packs its weights itself; and rows of W come back as the product saw them. */
+START_TEST(packed_weights_change_no_bit)
+{
+    const tfm_kernels *kernels = begin(_i);
+    pool pools[] = {new_pool(1), new_pool(3)};
+
+    for (size_t i = 0; i < sizeof packed_shapes / sizeof *packed_shapes; i++) {
+        const shape s = packed_shapes[i];
+        tfm_gemm g = new_gemm(s, true, false, extras[3], NULL, 11);
+        const tfm_panels w = packed_weights(kernels, bf16 ? TFM_DTYPE_BF16 : TFM_DTYPE_F32, s.n, s.k, 12);
+        float row[600];
+
+        g.b_row = 1, g.b_col = s.k;
+        tfm_gemm_run(kernels, pools[0].threads, pools[0].scratch, &g);
+        g.panels = &w;
+        g.bf16 = false; /* the weights say it */
+        g.b = NULL;
+        g.c = c_other;
+        for (int t = 0; t < 2; t++) {
+            memset(c_other, 0xFF, sizeof c_other);
+            tfm_gemm_run(kernels, pools[t].threads, pools[t].scratch, &g);
+            for (size_t r = 0; r < s.m; r++) same_bits(g.c + r * g.c_row, c_data + r * g.c_row, s.n, "packed");
+        }
+        for (size_t r = 0; r < s.n; r++) {
+            tfm_panels_row(row, &w, kernels, r);
+            for (size_t t = 0; t < s.k; t++) ck_assert((double)row[t] == operand(b_data[r * s.k + t]));
+        }
+    }
+    free_pool(&pools[0]);
+    free_pool(&pools[1]);
+}
+END_TEST
+
+/* -------------------------------------------------------------------------------------------------------- int8 ---- */
+
+START_TEST(rows_are_quantised)
+{
+    const tfm_kernels *kernels = begin(_i);
+    static float x[301];
+    static int8_t q[304];
+    uint64_t state = 13;
+    float scale;
+
+    for (size_t k = 1; k <= 301; k += 1 + k / 9) {
+        float most = 0.0f;
+        draw_all(x, k, &state);
+        for (size_t i = 0; i < k; i++) most = fmaxf(most, fabsf(x[i]));
+        kernels->i8_quantize(q, &scale, x, k, 0);
+        ck_assert_float_eq(scale, most / 127.0f);
+        for (size_t i = 0; i < (k + 3) / 4 * 4; i++) {
+            const double want = i < k ? (double)x[i] / (double)scale : 0.0;
+            must_msg(fabs(q[i] - want) <= 0.5001 && abs(q[i]) <= 127, "%zu of %zu: %d, want %g", i, k, q[i], want);
+        }
+    }
+    memset(x, 0, sizeof x);
+    kernels->i8_quantize(q, &scale, x, 9, 128);
+    ck_assert(scale == 0.0f && q[0] == -128 && q[8] == -128 && q[11] == -128);
+    x[3] = 1e-31f;
+    kernels->i8_quantize(q, &scale, x, 9, 0);
+    ck_assert(scale == 0.0f && q[3] == 0);
+    x[8] = NAN;
+    kernels->i8_quantize(q, &scale, x, 9, 0);
+    ck_assert(isnan(scale));
+    x[8] = -INFINITY;
+    kernels->i8_quantize(q, &scale, x, 9, 0);
+    ck_assert(isnan(scale));
+}
+END_TEST
+
+/* Exact: the sums are integers. largest: every operand is +-127, where saturating instructions would show. */
+static void check_int8(const tfm_kernels *kernels, const pool *p, shape s, bool largest, bool relu)
+{
+    static _Alignas(64) int8_t a8[FLOATS];
+    static float a_scale[128];
+    const size_t a_row = (s.k + 3) / 4 * 4;
+    tfm_gemm g = new_gemm(s, true, false, (extra){.bias = true, .relu = relu}, NULL, 14);
+    const tfm_panels w = packed_weights(kernels, TFM_DTYPE_INT8, s.n, s.k, 15);
+
+    if (largest) memset(w.values, 127, (s.n + 31) / 32 * 32 * a_row);
+    for (size_t j = 0; largest && j < (s.n + 31) / 32 * 32; j++) w.sum[j] = (int32_t)(127 * a_row);
+    for (size_t i = 0; i < s.m; i++) {
+        kernels->i8_quantize(a8 + i * a_row, a_scale + i, g.a + i * g.a_row, s.k, kernels->i8_offset);
+        if (largest) memset(a8 + i * a_row, (i % 2 ? 127 : -127) + kernels->i8_offset, a_row);
+    }
+    g.panels = &w;
+    g.b = NULL;
+    g.a8 = a8;
+    g.a_scale = a_scale;
+    tfm_gemm_run(kernels, p->threads, p->scratch, &g);
+    for (size_t i = 0; i < s.m; i++)
+        for (size_t j = 0; j < s.n; j++) {
+            int32_t sum = 0;
+            for (size_t t = 0; t < a_row; t++)
+                sum += (int8_t)(a8[i * a_row + t] - kernels->i8_offset) * w.values[(j / 16 * a_row / 4 + t / 4) * 64 + j % 16 * 4 + t % 4];
+            const float plain = (float)sum * (a_scale[i] * w.scale[j]) + bias[j], want = relu && plain < 0.0f ? 0.0f : plain;
+            const float got = g.c[i * g.c_row + j];
+            must_msg(fabsf(got - want) <= 1e-6f * (fabsf(want) + fabsf(bias[j])), "%zux%zux%zu (%zu, %zu): %.9g, want %.9g",
+                     s.m, s.n, s.k, i, j, (double)got, (double)want);
+        }
+}
+
+START_TEST(int8_products_are_exact)
+{
+    const tfm_kernels *kernels = begin(_i);
+    pool p = new_pool(3);
+
+    for (size_t i = 0; i < sizeof packed_shapes / sizeof *packed_shapes; i++)
+        for (int form = 0; form < 4; form++) check_int8(kernels, &p, packed_shapes[i], form & 1, form & 2);
+    free_pool(&p);
+}
+END_TEST
+
+/* What the quantised product is for: W x within the two roundings. And every twin, with any threads, has the same bits. */
+START_TEST(int8_products_are_near_and_the_same_everywhere)
+{
+    static _Alignas(64) int8_t a8[FLOATS];
+    static float a_scale[128], first[4096], row[256];
+    const shape s = {19, 50, 130};
+    const size_t a_row = 132;
+
+    for (int way = 0; way < n_ways(); way += 2) {
+        const tfm_kernels *kernels = begin(way);
+        pool p = new_pool((uint32_t)(1 + way % 3));
+        tfm_gemm g = new_gemm(s, true, false, extras[0], NULL, 16);
+        const tfm_panels w = packed_weights(kernels, TFM_DTYPE_INT8, s.n, s.k, 17);
+
+        for (size_t i = 0; i < s.m; i++)
+            kernels->i8_quantize(a8 + i * a_row, a_scale + i, g.a + i * g.a_row, s.k, kernels->i8_offset);
+        g.panels = &w;
+        g.a8 = a8;
+        g.a_scale = a_scale;
+        tfm_gemm_run(kernels, p.threads, p.scratch, &g);
+        for (size_t j = 0; j < s.n; j++) {
+            tfm_panels_row(row, &w, kernels, j);
+            for (size_t i = 0; i < s.m; i++) {
+                double want = 0.0, bound = 1e-6;
+                for (size_t t = 0; t < s.k; t++) {
+                    const double x = (double)g.a[i * g.a_row + t], y = (double)b_data[j * s.k + t];
+                    must(fabs(y - (double)row[t]) <= 0.5001 * (double)w.scale[j]);
+                    want += x * y;
+                    bound += 0.501 * ((double)a_scale[i] * (fabs(y) + (double)w.scale[j]) + (double)w.scale[j] * fabs(x));
+                }
+                must(fabs((double)g.c[i * g.c_row + j] - want) <= bound);
+                if (!way) first[i * s.n + j] = g.c[i * g.c_row + j];
+                same_bits(&g.c[i * g.c_row + j], &first[i * s.n + j], 1, "twin");
+            }
+        }
+        free_pool(&p);
+    }
+}
+END_TEST
+
 /* To the nearest, ties to even; infinity, zeros and subnormals as they are; NaN, whatever its bits, stays NaN; too large is infinite. */
 START_TEST(operands_are_rounded_to_bfloat16)
 {
@@ -332,6 +509,10 @@ static Suite *suite(void)
     tcase_add_loop_test(c, m49_bits_do_not_depend_on_threads, 0, n_ways());
     tcase_add_loop_test(c, nan_and_inf_stay_in_their_row, 0, n_ways());
     tcase_add_loop_test(c, operands_are_rounded_to_bfloat16, 0, n_ways());
+    tcase_add_loop_test(c, packed_weights_change_no_bit, 0, n_ways());
+    tcase_add_loop_test(c, rows_are_quantised, 0, n_ways());
+    tcase_add_loop_test(c, int8_products_are_exact, 0, n_ways());
+    tcase_add_test(c, int8_products_are_near_and_the_same_everywhere);
     suite_add_tcase(s, c);
     return s;
 }

@@ -16,6 +16,11 @@ static size_t min(size_t a, size_t b)
     return a < b ? a : b;
 }
 
+static const tfm_product *product_of(const tfm_kernels *kernels, const tfm_gemm *g)
+{
+    return g->bf16 || (g->panels && g->panels->dtype == TFM_DTYPE_BF16) ? &kernels->bf16 : &kernels->f32;
+}
+
 static void epilogue(const tfm_kernels *kernels, const tfm_gemm *g, size_t i, size_t rows, size_t j, size_t cols)
 {
     if (!g->bias && !g->relu && !g->dropout) return;
@@ -44,20 +49,37 @@ static void block(const tfm_product *how, const tfm_gemm *g, const float *pb, fl
 /* Rows [i0, i1) and columns [j0, j1) of c, on one thread. Columns begin at multiples of the tile's. */
 static void product(const tfm_kernels *kernels, const tfm_gemm *g, float *scratch, size_t i0, size_t i1, size_t j0, size_t j1)
 {
-    const tfm_product *how = g->bf16 ? &kernels->bf16 : &kernels->f32;
-    float *pa = scratch, *pb = scratch + MC * TFM_KC;
+    const tfm_product *how = product_of(kernels, g);
+    float *pa = scratch, *room = scratch + MC * TFM_KC;
 
     for (size_t j = j0; j < j1; j += NC) {
         const size_t cols = min(NC, j1 - j);
         for (size_t p = 0; p < g->k; p += TFM_KC) {
             const size_t k = min(TFM_KC, g->k - p);
-            how->pack_b(pb, g->b + p * g->b_row + j * g->b_col, g->b_row, g->b_col, k, cols);
+            const float *pb = g->panels ? tfm_panels_at(g->panels, how, j, p) : room;
+            if (!g->panels) how->pack_b(room, g->b + p * g->b_row + j * g->b_col, g->b_row, g->b_col, k, cols);
             for (size_t i = i0; i < i1; i += MC) {
                 const size_t rows = min(MC, i1 - i);
                 block(how, g, pb, pa, i, rows, j, cols, p, k);
                 if (p + k == g->k) epilogue(kernels, g, i, rows, j, cols);
             }
         }
+    }
+}
+
+/* The same with int8 weights. */
+static void product_i8(const tfm_kernels *kernels, const tfm_gemm *g, size_t i0, size_t i1, size_t j0, size_t j1)
+{
+    const size_t items = (g->k + TFM_I8_DEPTH - 1) / TFM_I8_DEPTH, a_row = items * TFM_I8_DEPTH;
+
+    for (size_t i = i0; i < i1; i += MC) {
+        const size_t rows = min(MC, i1 - i);
+        for (size_t j = j0; j < j1; j += TFM_I8_COLS) {
+            const tfm_i8_panel panel = {g->panels->values + j * a_row, g->panels->scale + j, g->panels->sum + j};
+            kernels->i8_product(g->c + i * g->c_row + j, g->c_row, g->a8 + i * a_row, a_row, g->a_scale + i, &panel, items,
+                                rows, min(TFM_I8_COLS, j1 - j));
+        }
+        epilogue(kernels, g, i, rows, j0, j1 - j0);
     }
 }
 
@@ -68,16 +90,18 @@ static void run_task(void *arg, size_t task, size_t thread)
     const size_t begin = task * t->split;
     float *scratch = t->scratch + thread * TFM_GEMM_SCRATCH;
 
-    if (t->by_rows) product(t->kernels, g, scratch, begin, min(begin + t->split, g->m), 0, g->n);
-    else product(t->kernels, g, scratch, 0, g->m, begin, min(begin + t->split, g->n));
+    const size_t i0 = t->by_rows ? begin : 0, i1 = t->by_rows ? min(begin + t->split, g->m) : g->m;
+    const size_t j0 = t->by_rows ? 0 : begin, j1 = t->by_rows ? g->n : min(begin + t->split, g->n);
+
+    if (g->a8) product_i8(t->kernels, g, i0, i1, j0, j1);
+    else product(t->kernels, g, scratch, i0, i1, j0, j1);
 }
 
 void tfm_gemm_run(const tfm_kernels *kernels, tfm_pool *pool, float *scratch, const tfm_gemm *gemm)
 {
     const size_t threads = tfm_pool_threads(pool);
     const bool by_rows = gemm->m >= gemm->n; /* the shorter side is packed by each thread */
-    const tfm_product *how = gemm->bf16 ? &kernels->bf16 : &kernels->f32;
-    const size_t unit = by_rows ? how->mr : how->nr, length = by_rows ? gemm->m : gemm->n;
+    const size_t unit = by_rows ? product_of(kernels, gemm)->mr : TFM_PACK_UNIT, length = by_rows ? gemm->m : gemm->n;
     const size_t units = (length + unit - 1) / unit, split = (units + threads - 1) / threads * unit;
     job t = {kernels, gemm, scratch, split, by_rows};
 

@@ -3,16 +3,21 @@
 #define TFM_GEMM_H
 
 #include "base/threads.h"
-#include "kernels/kernels.h"
+#include "kernels/panels.h"
 
-/* c = a b (+ c), then the epilogue; element (i, p) of a stands at a[i * a_row + p * a_col], b likewise
- * [k][n]. k == 0 leaves c as it is. */
+/*
+ * c = a b (+ c), then the epilogue; element (i, p) of a stands at a[i * a_row + p * a_col], b likewise [k][n]. k == 0 leaves c as it is.
+ * With packed weights W, b is W^T; of int8 weights, a is given quantised and add is not possible.
+ */
 typedef struct tfm_gemm {
     size_t m, n, k;
     const float *a;
     size_t a_row, a_col;
     const float *b;
     size_t b_row, b_col;
+    const tfm_panels *panels;   /* NULL, or instead of b                         */
+    const int8_t *a8;           /* [m][k rounded up to 4], with the twin's offset */
+    const float *a_scale;       /* [m]                                           */
     float *c;
     size_t c_row;
     bool add;

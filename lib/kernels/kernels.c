@@ -4,7 +4,8 @@
 const tfm_kernels *tfm_kernels_table_ref(void);
 const tfm_kernels *tfm_kernels_table_avx2(void);
 const tfm_kernels *tfm_kernels_table_avx512(void);
-const tfm_kernels *tfm_kernels_table_avx512bf16(void);
+const tfm_kernels *tfm_kernels_table_vnni(void);
+const tfm_kernels *tfm_kernels_table_bf16(void);
 
 unsigned tfm_cpu_flags(void)
 {
@@ -17,7 +18,9 @@ unsigned tfm_cpu_flags(void)
         !__builtin_cpu_supports("avx512vl"))
         return flags;
     flags |= TFM_CPU_AVX512;
-    if (__builtin_cpu_supports("avx512bf16")) flags |= TFM_CPU_AVX512_BF16;
+    if (!__builtin_cpu_supports("avx512vnni")) return flags;
+    flags |= TFM_CPU_VNNI;
+    if (__builtin_cpu_supports("avx512bf16")) flags |= TFM_CPU_BF16;
 #endif
     return flags;
 }
@@ -25,7 +28,8 @@ unsigned tfm_cpu_flags(void)
 const tfm_kernels *tfm_kernels_for(unsigned cpu_flags)
 {
 #if defined(TFM_HAVE_X86_TWINS)
-    if (cpu_flags & TFM_CPU_AVX512_BF16) return tfm_kernels_table_avx512bf16();
+    if (cpu_flags & TFM_CPU_BF16) return tfm_kernels_table_bf16();
+    if (cpu_flags & TFM_CPU_VNNI) return tfm_kernels_table_vnni();
     if (cpu_flags & TFM_CPU_AVX512) return tfm_kernels_table_avx512();
     if (cpu_flags & TFM_CPU_AVX2) return tfm_kernels_table_avx2();
 #endif

@@ -15,6 +15,8 @@ enum {
     TFM_KC = 256,     /* k is summed in blocks of this many, then added to c       */
     TFM_MR_MAX = 12,  /* rows and columns of the largest register tile of a product */
     TFM_NR_MAX = 32,
+    TFM_I8_COLS = 16, /* columns of an int8 panel, and terms of an item */
+    TFM_I8_DEPTH = 4,
     TFM_ATTENTION_QUERIES = 32, /* a block of attention scores: 8 KiB             */
     TFM_ATTENTION_KEYS = 64,
 };
@@ -73,11 +75,28 @@ typedef struct tfm_product {
     void (*pack_b)(float *to, const float *b, size_t b_row, size_t b_col, size_t k, size_t n);
 } tfm_product;
 
+/* 16 columns of int8 weights: values [n_items][16][4], zero beyond k; W is values * scale. */
+typedef struct tfm_i8_panel {
+    const int8_t *values;
+    const float *scale; /* [16]                  */
+    const int32_t *sum; /* [16] sums of the values */
+} tfm_i8_panel;
+
 typedef struct tfm_kernels {
     const char *twin; /* "ref", "avx2" */
 
     tfm_product f32;  /* float32 operands */
     tfm_product bf16; /* operands rounded to bfloat16, to nearest even; sums in float32 */
+
+    int32_t i8_offset; /* of activations, for instructions that take unsigned ones: 0 or 128 */
+    /*
+     * A row as int8: to[k rounded up to 4] = x / scale to nearest even, plus offset; scale = max |x| / 127.
+     * edge: a row with nothing above 1e-30 is zero; where a value is not finite, scale is NaN.
+     */
+    void (*i8_quantize)(int8_t *to, float *scale, const float *x, size_t k, int32_t offset);
+    /* c[rows][cols] = a b scale[row] b->scale[col] over items of 4 terms; the sums are exact below 2^17 items. cols <= 16. */
+    void (*i8_product)(float *c, size_t ldc, const int8_t *a, size_t a_row, const float *scale, const tfm_i8_panel *b,
+                       size_t n_items, size_t rows, size_t cols);
 
     /* y += bias, then ReLU (NaN stays NaN), then dropout of elements first .. first + n of a row. bias may be NULL. */
     void (*bias_relu)(float *y, const float *bias, size_t n, bool relu, const tfm_dropout *dropout, uint32_t row,
@@ -115,7 +134,8 @@ typedef struct tfm_kernels {
 enum {
     TFM_CPU_AVX2 = 1u << 0,        /* AVX2 and FMA         */
     TFM_CPU_AVX512 = 1u << 1,      /* and AVX-512 F, BW, DQ, VL */
-    TFM_CPU_AVX512_BF16 = 1u << 2, /* and AVX-512 BF16     */
+    TFM_CPU_VNNI = 1u << 2,        /* and AVX-512 VNNI     */
+    TFM_CPU_BF16 = 1u << 3,        /* and AVX-512 BF16     */
 };
 
 unsigned tfm_cpu_flags(void);

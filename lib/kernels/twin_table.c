@@ -11,6 +11,9 @@ const tfm_kernels *TWIN(tfm_kernels_table)(void)
 #else
         .bf16 = {MR, NR, 1, false, TWIN(tfm_gemm_tile), TWIN(tfm_pack_a_bf16), TWIN(tfm_pack_b_bf16)},
 #endif
+        .i8_offset = I8_OFFSET,
+        .i8_quantize = TWIN(tfm_i8_quantize),
+        .i8_product = TWIN(tfm_i8_product),
         .bias_relu = TWIN(tfm_bias_relu),
         .relu_backward = TWIN(tfm_relu_backward),
         .dropout = TWIN(tfm_dropout),

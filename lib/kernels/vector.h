@@ -37,6 +37,12 @@ typedef float v8u __attribute__((vector_size(32), aligned(4), may_alias));
 #else
 #define PAIRS 0
 #endif
+/* vpdpbusd multiplies unsigned by signed bytes: activations have 128 added, which the sums of the columns undo. */
+#if defined(__AVX512VNNI__)
+#define I8_OFFSET 128
+#else
+#define I8_OFFSET 0
+#endif
 
 #define INLINE static inline __attribute__((always_inline, unused))
 

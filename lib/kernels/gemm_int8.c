@@ -1,0 +1,129 @@
+/*
+ * The int8 matrix product of inference: activations quantised row by row as they come, weights column by column beforehand, both
+ * symmetric about 0 in -127..127; sums are exact 32-bit integers, so that no order of summation can be told from another.
+ */
+#include "kernels/twins.h"
+
+enum { COLS = TFM_I8_COLS, DEPTH = TFM_I8_DEPTH };
+
+#if defined(__AVX512VNNI__)
+
+#include <immintrin.h>
+
+enum { ROWS = 12 };
+typedef __m512i sums; /* of all columns of a panel */
+
+INLINE void multiply_add(sums *acc, const int8_t *a, const int8_t *b)
+{
+    int32_t four;
+
+    memcpy(&four, a, sizeof four);
+    *acc = _mm512_dpbusd_epi32(*acc, _mm512_set1_epi32(four), _mm512_loadu_si512(b));
+}
+
+#elif defined(__AVX2__)
+
+#include <immintrin.h>
+
+enum { ROWS = 4 };
+typedef struct sums {
+    __m256i half[2];
+} sums;
+
+/* |a| times b with the sign of a: two products of at most 127 * 127 fit the 16 bits that vpmaddubsw saturates to. */
+INLINE __m256i four_products(__m256i sum, __m256i a, __m256i size, const int8_t *b)
+{
+    const __m256i pairs = _mm256_maddubs_epi16(size, _mm256_sign_epi8(_mm256_loadu_si256((const __m256i *)b), a));
+
+    return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+}
+
+INLINE void multiply_add(sums *acc, const int8_t *a, const int8_t *b)
+{
+    int32_t four;
+
+    memcpy(&four, a, sizeof four);
+    const __m256i x = _mm256_set1_epi32(four), size = _mm256_abs_epi8(x);
+    acc->half[0] = four_products(acc->half[0], x, size, b);
+    acc->half[1] = four_products(acc->half[1], x, size, b + 32);
+}
+
+#else
+
+enum { ROWS = 4 };
+typedef struct sums {
+    int32_t of[COLS];
+} sums;
+
+INLINE void multiply_add(sums *acc, const int8_t *a, const int8_t *b)
+{
+    for (int j = 0; j < COLS; j++)
+        for (int i = 0; i < DEPTH; i++) acc->of[j] += a[i] * b[DEPTH * j + i];
+}
+
+#endif
+
+/* c = sums * scale of the row * scale of the column. */
+static void store(float *c, const sums *acc, float scale, const tfm_i8_panel *b, size_t cols)
+{
+    int32_t sum[COLS];
+
+    memcpy(sum, acc, sizeof sum);
+    for (size_t j = 0; j < cols; j++) c[j] = (float)(sum[j] - I8_OFFSET * b->sum[j]) * (scale * b->scale[j]);
+}
+
+/* rows is a constant wherever this is inlined. */
+INLINE void some_rows(float *c, size_t ldc, const int8_t *a, size_t a_row, const float *scale, const tfm_i8_panel *b,
+                      size_t n_items, const size_t rows, size_t cols)
+{
+    sums acc[ROWS] = {0};
+
+    for (size_t p = 0; p < n_items; p++)
+        _Pragma("GCC unroll 12") for (size_t r = 0; r < rows; r++)
+            multiply_add(&acc[r], a + r * a_row + DEPTH * p, b->values + COLS * DEPTH * p);
+    _Pragma("GCC unroll 12") for (size_t r = 0; r < rows; r++) store(c + r * ldc, &acc[r], scale[r], b, cols);
+}
+
+void TWIN(tfm_i8_product)(float *c, size_t ldc, const int8_t *a, size_t a_row, const float *scale, const tfm_i8_panel *b,
+                          size_t n_items, size_t rows, size_t cols)
+{
+    size_t r = 0;
+
+    for (; r + ROWS <= rows; r += ROWS) some_rows(c + r * ldc, ldc, a + r * a_row, a_row, scale + r, b, n_items, ROWS, cols);
+    for (; r + 4 <= rows; r += 4) some_rows(c + r * ldc, ldc, a + r * a_row, a_row, scale + r, b, n_items, 4, cols);
+    for (; r < rows; r++) some_rows(c + r * ldc, ldc, a + r * a_row, a_row, scale + r, b, n_items, 1, cols);
+}
+
+/* The largest |x|; NaN when there is anything that is not finite. */
+static float largest(const float *x, size_t n)
+{
+    v8 most = {0}, odd = {0}, part;
+    size_t i = 0;
+
+    for (; i + 8 <= n; i += 8) {
+        const v8 v = LOAD(x + i);
+        most = MAX(v, most);
+        most = MAX(-v, most);
+        odd += v - v; /* NaN for infinities too */
+    }
+    load_part(&part, x + i, n - i);
+    most = MAX(part, most);
+    most = MAX(-part, most);
+    odd += part - part;
+    return lanes_max(&most) + lanes_sum(&odd);
+}
+
+void TWIN(tfm_i8_quantize)(int8_t *to, float *scale, const float *x, size_t k, int32_t offset)
+{
+    const float most = largest(x, k), inverse = most > 1e-30f ? 127.0f / most : 0.0f;
+    const size_t padded = (k + DEPTH - 1) / DEPTH * DEPTH;
+
+    *scale = most > 1e-30f ? most / 127.0f : most - most; /* 0, or NaN */
+    for (size_t i = 0; i < k; i++) {
+        const float rounded = x[i] * inverse + 12582912.0f; /* 1.5 * 2^23: adding it leaves the nearest integer in the lowest bits */
+        int32_t bits;
+        memcpy(&bits, &rounded, sizeof bits);
+        to[i] = (int8_t)(bits - 0x4B400000 + offset);
+    }
+    for (size_t i = k; i < padded; i++) to[i] = (int8_t)offset;
+}
