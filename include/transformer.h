@@ -537,7 +537,9 @@ typedef struct tfm_attention_options {
 TFM_API void tfm_attention_options_init(tfm_attention_options *options, size_t struct_size);
 /*
  * out [n_queries][d_v] = softmax(q k^T * scale + mask) v; q [n_queries][d_k], k [n_keys][d_k], v [n_keys][d_v], row-major.
- * weights: NULL, or [n_queries][n_keys]. A query that sees no key gives zeros. options NULL: defaults. since 0.1
+ * weights: NULL, or [n_queries][n_keys]. A query that sees no key gives zeros; a hidden key may hold anything, NaN too. options
+ * NULL: defaults. Takes about n_keys * (d_k + d_v) floats of memory per thread, never n_queries * n_keys; with window r, time is
+ * O(r n_queries). since 0.1
  */
 TFM_API tfm_status tfm_attention(float *out, float *weights, const float *q, const float *k, const float *v, size_t n_queries,
                                  size_t n_keys, size_t d_k, size_t d_v, const tfm_attention_options *options,

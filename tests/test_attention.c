@@ -262,6 +262,43 @@ START_TEST(m03_hidden_keys_leave_no_trace)
 }
 END_TEST
 
+START_TEST(memory_grows_with_the_keys_alone)
+{
+    enum { N = 7000, D = 4 };
+    static const size_t queries[] = {1, 300, N};
+
+    fill(9);
+    for (size_t i = 0; i < 3; i++) {
+        faulty f = {.fail_at = SIZE_MAX};
+        const tfm_allocator a = faulty_allocator(&f);
+        tfm_attention_options o = defaults();
+        o.allocator = &a;
+        ck_assert_ok(tfm_attention(out, NULL, q, k, v, queries[i], N, D, D, &o, &error), error);
+        ck_assert_uint_le(f.peak, N * 2 * 8 * sizeof(float) + (64 << 10)); /* rows of D are padded to 8 */
+    }
+}
+END_TEST
+
+START_TEST(m03_a_hidden_key_may_hold_anything)
+{
+    static const float anything[] = {NAN, INFINITY, -INFINITY};
+    tfm_attention_options o = defaults();
+
+    for (size_t c = 0; c < 3 * 3; c++) {
+        fill(10);
+        for (size_t j = 0; j < 60; j++) mask[3 * 60 + j] = j == 50 ? -INFINITY : 0.0f;
+        o.causal = c / 3 == 0;
+        o.window = c / 3 == 1 ? 5 : 0;
+        o.mask = c / 3 == 2 ? mask : NULL;
+        ck_assert_ok(tfm_attention(other, other_weights, q, k, v, 60, 60, 8, 8, &o, &error), error);
+        for (size_t e = 0; e < 8; e++) k[50 * 8 + e] = v[50 * 8 + e] = anything[c % 3];
+        ck_assert_ok(tfm_attention(out, weights, q, k, v, 60, 60, 8, 8, &o, &error), error);
+        ck_assert_mem_eq(out + 3 * 8, other + 3 * 8, 8 * sizeof *out);
+        ck_assert_mem_eq(weights + 3 * 60, other_weights + 3 * 60, 60 * sizeof *weights);
+    }
+}
+END_TEST
+
 START_TEST(permuted_keys_give_the_same_output)
 {
     fill(7);
@@ -342,6 +379,8 @@ static Suite *attention_suite(void)
     tcase_add_test(tc, m01_c20_a_query_that_sees_nothing_gives_zeros);
     tcase_add_test(tc, m02_m06_extreme_scores);
     tcase_add_test(tc, m03_hidden_keys_leave_no_trace);
+    tcase_add_test(tc, memory_grows_with_the_keys_alone);
+    tcase_add_test(tc, m03_a_hidden_key_may_hold_anything);
     tcase_add_test(tc, permuted_keys_give_the_same_output);
     tcase_add_test(tc, c34_bad_arguments_are_refused);
     tcase_add_test(tc, c34_every_allocation_may_fail);

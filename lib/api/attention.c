@@ -6,7 +6,7 @@
 
 #define OPTIONS_SIZE_0_1 (offsetof(tfm_attention_options, allocator) + sizeof(void *))
 
-enum { PIECE = 256 }; /* queries of a task: a task copies all keys once */
+enum { PIECE = 256 }; /* most queries of a task: it copies the keys that they see, 1 % of its work */
 
 void tfm_attention_options_init(tfm_attention_options *options, size_t struct_size)
 {
@@ -20,13 +20,15 @@ typedef struct job {
     const tfm_attention_options *o;
     float *scratch;
     size_t scratch_size;
+    size_t piece; /* queries of a task */
 } job;
 
 /* Queries begin .. end as a head of their own, standing where they stood among all. */
 static void run_piece(void *arg, size_t task, size_t thread)
 {
     const job *j = arg;
-    const size_t begin = task * PIECE, all = j->head.m, end = begin + PIECE < all ? begin + PIECE : all;
+    const size_t begin = task * j->piece, all = j->head.m, rest = all - begin;
+    const size_t end = rest < j->piece ? all : begin + j->piece;
     tfm_head h = j->head;
 
     h.q += begin * h.q_stride;
@@ -48,6 +50,14 @@ static tfm_status check_sizes(size_t m, size_t n, size_t d_k, size_t d_v, tfm_er
     return TFM_OK;
 }
 
+/* Fewer queries than would keep all threads busy are shared out evenly, in whole blocks of the kernel. */
+static size_t piece_of(size_t queries, size_t threads)
+{
+    const size_t share = (queries + threads - 1) / threads, block = TFM_ATTENTION_QUERIES;
+
+    return share < PIECE ? (share + block - 1) / block * block : PIECE;
+}
+
 static tfm_status run(job *j, tfm_error *error)
 {
     const tfm_allocator a = tfm_allocator_or_default(j->o->allocator);
@@ -60,7 +70,8 @@ static tfm_status run(job *j, tfm_error *error)
     const bool fits = tfm_attention_scratch(&j->scratch_size, j->head.n, j->head.d_k, j->head.d_v, false) &&
                       tfm_mul(threads, j->scratch_size, &floats);
     j->scratch = fits ? tfm_alloc(&a, floats, sizeof(float)) : NULL;
-    if (j->scratch) tfm_pool_run(pool, run_piece, j, (j->head.m + PIECE - 1) / PIECE);
+    j->piece = piece_of(j->head.m, threads);
+    if (j->scratch) tfm_pool_run(pool, run_piece, j, (j->head.m + j->piece - 1) / j->piece);
     else status = tfm_fail(error, TFM_E_NOMEM, "attention of %zu keys: no memory for scratch", j->head.n);
     tfm_free(&a, j->scratch, floats, sizeof(float));
     tfm_pool_free(pool);
@@ -85,7 +96,7 @@ tfm_status tfm_attention(float *out, float *weights, const float *q, const float
         .kernels = tfm_kernels_for(tfm_cpu_flags()),
         .head = {.q = q, .k = k, .v = v, .q_stride = d_k, .k_stride = d_k, .v_stride = d_v, .m = n_queries, .n = n_keys,
                  .d_k = d_k, .d_v = d_v, .scale = o.scale != 0.0f ? o.scale : 1.0f / sqrtf((float)d_k),
-                 .causal = o.causal, .window = o.window, 
+                 .causal = o.causal, .window = o.window,
                  .hidden = o.key_length < n_keys ? n_keys - o.key_length : 0, .mask = o.mask, .out = out,
                  .out_stride = d_v, .weights = weights},
         .o = &o,
