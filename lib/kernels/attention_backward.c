@@ -21,16 +21,15 @@ static float dot(const float *x, const float *y, size_t n)
  * Scores become the dropped weights p, and d_weights the gradient of the scores: p (d_weights - dot) scale. keep: the
  * row's mask of dropout, or NULL. edge: a hidden key has exact zeros, even where the row, or the key, is NaN.
  */
-INLINE void gradient_row(const tfm_head *h, float *p, float *ds, const float *keep, size_t i, size_t j, size_t cols,
-                         float out_d_out)
+INLINE void gradient_row(const tfm_head *h, float *p, float *ds, const float *keep, size_t i, const row_mask *m,
+                         size_t cols, float out_d_out)
 {
-    const row_mask m = mask_of(h, i, j);
     const float max = h->stats[2 * i], inverse = h->stats[2 * i + 1];
     const v8 zero = splat(0.0f), shift = splat(max == -INFINITY ? 0.0f : max);
 
     for (size_t c = 0; c < cols; c += 8) {
         v8 x = LOAD(p + c), kept = splat(1.0f);
-        hide(&x, &m, c);
+        hide(&x, m, c);
         x -= shift;
         exp_v8(&x);
         const i8 hidden = x == zero;
@@ -57,14 +56,18 @@ static void gradient_block(const work *w, const float *out_d_out, size_t i, size
                                      .n = cols,
                                      .k = h->d_v};
 
+    row_mask m = mask_of(h, i, j);
+
     block_scores(w, w->p, i, rows, j, cols);
     product(&d_weights, false);
     if (keep) {
         for (size_t c = 0; c < rows * w->width; c += 8) STORE(w->keep + c, splat(1.0f));
         drop_block(w, w->keep, i, rows, j, cols);
     }
-    for (size_t r = 0, at = 0; r < rows; r++, at += w->width)
-        gradient_row(h, w->p + at, w->ds + at, keep ? keep + at : NULL, i + r, j, cols, out_d_out[r]);
+    for (size_t r = 0, at = 0; r < rows; r++, at += w->width) {
+        if (hides(h)) m = mask_of(h, i + r, j);
+        gradient_row(h, w->p + at, w->ds + at, keep ? keep + at : NULL, i + r, &m, cols, out_d_out[r]);
+    }
 }
 
 /* A block of queries: its rows of q and d_out, as they stand or copied, and where its dq is made. */

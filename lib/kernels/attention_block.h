@@ -51,7 +51,7 @@ INLINE range visible_block(const tfm_head *h, size_t i, size_t rows)
     return (range){begin - begin % KEYS, end};
 }
 
-/* May a query not see what another one does? Then 0 times something that is not finite may turn up: see product(). */
+/* May rows see different keys? Then 0 times something that is not finite may turn up: see product(). */
 INLINE bool hides(const tfm_head *h)
 {
     return h->causal || h->window || h->mask;

@@ -13,15 +13,14 @@ typedef struct progress {
     target out;
 } progress;
 
-/* Hides what row i does not see among keys j .. j + cols; returns the largest score. cols is a multiple of 8. */
-INLINE float mask_row(const tfm_head *h, float *s, size_t i, size_t j, size_t cols)
+/* Hides what the row does not see; returns the largest score. cols is a multiple of 8. */
+INLINE float mask_row(float *s, const row_mask *m, size_t cols)
 {
-    const row_mask m = mask_of(h, i, j);
     v8 max = splat(-INFINITY);
 
     for (size_t c = 0; c < cols; c += 8) {
         v8 x = LOAD(s + c);
-        hide(&x, &m, c);
+        hide(&x, m, c);
         STORE(s + c, x);
         max = MAX(x, max);
     }
@@ -49,10 +48,10 @@ INLINE void scale_row(float *x, size_t cols, float factor)
 }
 
 /* Row r's maximum and sum take in its scores of a block, which become exponentials. */
-INLINE void absorb_row(const work *w, progress *so_far, size_t r, size_t i, size_t j, size_t cols, bool first)
+INLINE void absorb_row(const work *w, progress *so_far, size_t r, const row_mask *m, size_t cols, bool first)
 {
     float *s = w->p + r * w->width;
-    const float seen = mask_row(w->h, s, i + r, j, cols), old = first ? -INFINITY : so_far->max[r];
+    const float seen = mask_row(s, m, cols), old = first ? -INFINITY : so_far->max[r];
     const float now = seen > old ? seen : old, sum = exp_row(s, cols, now);
 
     so_far->max[r] = now;
@@ -85,8 +84,13 @@ static void absorb(const work *w, progress *so_far, size_t i, size_t rows, size_
                              .k = n,
                              .add = !first};
 
+    row_mask m = mask_of(h, i, j);
+
     block_scores(w, w->p, i, rows, j, cols);
-    for (size_t r = 0; r < rows; r++) absorb_row(w, so_far, r, i, j, cols, first);
+    for (size_t r = 0; r < rows; r++) {
+        if (hides(h)) m = mask_of(h, i + r, j);
+        absorb_row(w, so_far, r, &m, cols, first);
+    }
     if (h->dropout.threshold) drop_block(w, w->p, i, rows, j, cols);
     product(&x, w->sparse);
 }
@@ -103,7 +107,8 @@ static void write_weights(const work *w, const progress *done, size_t i, size_t 
         block_scores(w, w->p, i, rows, j, pad8(n));
         for (size_t r = 0; r < rows; r++) {
             float *s = w->p + r * w->width, *to = h->weights + (i + r) * h->n + j;
-            mask_row(h, s, i + r, j, pad8(n));
+            const row_mask m = mask_of(h, i + r, j);
+            mask_row(s, &m, pad8(n));
             exp_row(s, pad8(n), done->max[r]);
             for (size_t c = 0; c < n; c++) to[c] = s[c] == 0.0f ? 0.0f : s[c] * done->sum[r];
         }
