@@ -147,9 +147,9 @@ static void layers_op(trial *t)
     float *w = t->in[2].data, *g = t->in[2].grad;
     tfm_value *x = t->in[0].value;
 
-    c->inner = (tfm_linear){w, NULL, g, NULL, FF, D};
-    c->outer = (tfm_linear){w + D * FF, NULL, g + D * FF, NULL, D, FF};
-    c->from_memory = (tfm_linear){w + 2 * D * FF, NULL, g + 2 * D * FF, NULL, D, D};
+    c->inner = (tfm_linear){w, NULL, g, NULL, FF, D, NULL};
+    c->outer = (tfm_linear){w + D * FF, NULL, g + D * FF, NULL, D, FF, NULL};
+    c->from_memory = (tfm_linear){w + 2 * D * FF, NULL, g + 2 * D * FF, NULL, D, D, NULL};
     c->norm = (tfm_norm){w + 2 * D * FF + D * D,
                          w + 2 * D * FF + D * D + D,
                          g + 2 * D * FF + D * D,
@@ -237,7 +237,7 @@ static void stage_end(stage *s)
 }
 
 static float weight[16 * 16], d_weight[16 * 16], input[5 * 16];
-static const tfm_linear square = {weight, NULL, d_weight, NULL, 16, 16};
+static const tfm_linear square = {weight, NULL, d_weight, NULL, 16, 16, NULL};
 
 /* A chain of n linear maps, and back. */
 static void chain(tfm_run *run, size_t n, bool backward)

@@ -116,7 +116,7 @@ static void smoothed(const tfm_kernels *kernels, bool uniform, double *loss, dou
 {
     static float logits[] = {1, 2, 3, 0.5f, -1}, identity[25], d_identity[25];
     const tfm_allocator a = tfm_allocator_or_default(NULL);
-    const tfm_linear output = {identity, NULL, d_identity, NULL, 5, 5};
+    const tfm_linear output = {identity, NULL, d_identity, NULL, 5, 5, NULL};
     const int32_t label = 2;
     tfm_pool *pool;
     tfm_run run;

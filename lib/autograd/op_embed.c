@@ -14,21 +14,30 @@ typedef struct embed_args {
 
 typedef struct pass {
     const embed_args *a;
-    const tfm_kernels *kernels;
+    const tfm_run *run;
 } pass;
+
+static const float *embedding(const pass *p, size_t id, size_t thread)
+{
+    const tfm_embed *e = &p->a->e;
+    float *row = tfm_run_scratch(p->run, thread);
+
+    if (!e->panels) return e->table + id * e->d;
+    tfm_panels_row(row, e->panels, p->run->kernels, id);
+    return row;
+}
 
 static void forward_rows(const void *args, size_t begin, size_t end, size_t thread)
 {
     const pass *p = args;
     const embed_args *a = p->a;
     const size_t d = a->e.d;
-    (void)thread;
 
     for (size_t r = begin; r < end; r++) {
         float *y = a->y->data + r * d;
         memcpy(y, a->e.position + a->e.positions[r] * d, d * sizeof *y);
-        if (a->e.ids[r] >= 0) p->kernels->axpby(y, a->scale, a->e.table + (size_t)a->e.ids[r] * d, 1.0f, d);
-        p->kernels->dropout(y, y, d, &a->dropout, (uint32_t)r, 0);
+        if (a->e.ids[r] >= 0) p->run->kernels->axpby(y, a->scale, embedding(p, (size_t)a->e.ids[r], thread), 1.0f, d);
+        p->run->kernels->dropout(y, y, d, &a->dropout, (uint32_t)r, 0);
     }
 }
 
@@ -44,16 +53,16 @@ static void scatter_columns(const void *args, size_t begin, size_t end, size_t t
 
     for (size_t r = 0; r < a->y->rows; r++) {
         float *dy = a->y->grad + r * d + begin;
-        if (a->dropout.threshold) p->kernels->dropout(dy, dy, n, &a->dropout, (uint32_t)r, begin);
-        if (a->e.ids[r] >= 0) p->kernels->axpby(a->e.d_table + (size_t)a->e.ids[r] * d + begin, a->scale, dy, 1.0f, n);
-        if (a->e.d_position) p->kernels->add(a->e.d_position + a->e.positions[r] * d + begin, dy, n);
+        if (a->dropout.threshold) p->run->kernels->dropout(dy, dy, n, &a->dropout, (uint32_t)r, begin);
+        if (a->e.ids[r] >= 0) p->run->kernels->axpby(a->e.d_table + (size_t)a->e.ids[r] * d + begin, a->scale, dy, 1.0f, n);
+        if (a->e.d_position) p->run->kernels->add(a->e.d_position + a->e.positions[r] * d + begin, dy, n);
     }
 }
 
 static void embed_backward(tfm_run *run, const void *args)
 {
     const embed_args *a = args;
-    const pass p = {a, run->kernels};
+    const pass p = {a, run};
 
     tfm_run_rows(run, scatter_columns, &p, a->e.d, COLUMNS);
     tfm_grad_release(run, a->y);
@@ -62,7 +71,7 @@ static void embed_backward(tfm_run *run, const void *args)
 void tfm_op_embed(tfm_run *run, tfm_value *y, const tfm_embed *embed)
 {
     const embed_args args = {*embed, y, sqrtf((float)embed->d), tfm_run_dropout(run, embed->rate, embed->site)};
-    const pass p = {&args, run->kernels};
+    const pass p = {&args, run};
 
     tfm_run_enter(run, TFM_WORK_EMBED, 0.0);
     tfm_run_rows(run, forward_rows, &p, y->rows, PIECE);

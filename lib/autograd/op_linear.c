@@ -60,6 +60,36 @@ static void linear_backward(tfm_run *run, const void *args)
     tfm_grad_release(run, a->y);
 }
 
+/* Rows of activations for an int8 product, each with its scale. */
+typedef struct quantised {
+    const tfm_kernels *kernels;
+    const float *x;
+    size_t k, row; /* floats of x, bytes of values */
+    int8_t *values;
+    float *scale;
+} quantised;
+
+static void quantise_rows(const void *args, size_t begin, size_t end, size_t thread)
+{
+    const quantised *q = args;
+    (void)thread;
+    for (size_t r = begin; r < end; r++)
+        q->kernels->i8_quantize(q->values + r * q->row, q->scale + r, q->x + r * q->k, q->k, q->kernels->i8_offset);
+}
+
+static void int8_product(tfm_run *run, tfm_gemm *gemm)
+{
+    const size_t used = run->arena.used, row = (gemm->k + TFM_I8_DEPTH - 1) / TFM_I8_DEPTH * TFM_I8_DEPTH;
+    const quantised q = {run->kernels, gemm->a, gemm->k, row, tfm_arena_take(&run->arena, gemm->m, row),
+                         tfm_arena_floats(&run->arena, gemm->m, 1)};
+
+    tfm_run_rows(run, quantise_rows, &q, gemm->m, 8);
+    gemm->a8 = q.values;
+    gemm->a_scale = q.scale;
+    tfm_run_product(run, gemm);
+    run->arena.used = used;
+}
+
 void tfm_op_linear(tfm_run *run, tfm_value *y, tfm_value *x, const tfm_linear *w, bool relu, float rate, uint32_t site)
 {
     tfm_run_enter(run, TFM_WORK_LINEAR, 2.0 * (double)x->rows * (double)w->in * (double)w->out);
@@ -67,11 +97,14 @@ void tfm_op_linear(tfm_run *run, tfm_value *y, tfm_value *x, const tfm_linear *w
     const tfm_dropout dropout = tfm_run_dropout(run, rate, site);
     const linear_args args = {x, y, w, relu, dropout.scale};
 
-    tfm_run_product(run, &(tfm_gemm){
+    tfm_gemm gemm = {
         .m = x->rows, .n = w->out, .k = w->in,
-        .a = x->data, .a_row = w->in, .a_col = 1, .b = w->weight, .b_row = 1, .b_col = w->in,
+        .a = x->data, .a_row = w->in, .a_col = 1, .b = w->weight, .b_row = 1, .b_col = w->in, .panels = w->panels,
         .c = y->data, .c_row = w->out,
         .bias = w->bias, .relu = relu, .dropout = dropout.threshold ? &dropout : NULL,
-    });
+    };
+
+    if (w->panels && w->panels->dtype == TFM_DTYPE_INT8) int8_product(run, &gemm);
+    else tfm_run_product(run, &gemm);
     tfm_run_record(run, linear_backward, &args, sizeof args);
 }

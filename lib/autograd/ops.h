@@ -12,6 +12,7 @@ typedef struct tfm_linear {
     const float *weight, *bias;
     float *d_weight, *d_bias;
     size_t out, in;
+    const tfm_panels *panels; /* NULL, or the weights as inference reads them: weight is not used then */
 } tfm_linear;
 
 typedef struct tfm_norm {
@@ -32,6 +33,7 @@ typedef struct tfm_embed {
     const uint32_t *positions; /* one per row */
     float rate;            /* dropout */
     uint32_t site;
+    const tfm_panels *panels; /* NULL, or the table as inference reads it */
 } tfm_embed;
 
 void tfm_op_embed(tfm_run *run, tfm_value *y, const tfm_embed *embed);

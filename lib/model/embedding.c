@@ -10,7 +10,7 @@ void tfm_embed_tokens(tfm_run *run, tfm_value *y, const tfm_transformer *t, cons
     const bool is_learned = w->options.positions == TFM_POSITIONS_LEARNED;
 
     tfm_op_embed(run, y, &(tfm_embed){
-        .table = table->weight, .d_table = table->d_weight,
+        .table = table->weight, .panels = table->panels, .d_table = table->d_weight,
         .position = is_learned ? learned->weight + skip : t->position,
         .d_position = is_learned && learned->d_weight ? learned->d_weight + skip : NULL,
         .d = d, .ids = tokens->ids, .positions = tokens->positions,

@@ -1,0 +1,20 @@
+/* Weights as translation reads them: every matrix packed once, in a type of the caller's choice. */
+#ifndef TFM_INFERENCE_H
+#define TFM_INFERENCE_H
+
+#include "model/weights.h"
+
+typedef struct tfm_inference {
+    tfm_weights weights; /* a plan of its own; matrices have panels, and weight NULL; the rest points into the source's data */
+    uint32_t dtype;
+    tfm_panels *panels;
+    size_t n_panels;
+    tfm_block block; /* of the panels */
+} tfm_inference;
+
+/* source is bound to data that stays where it is. dtype: TFM_DTYPE_*. Without pool the caller's thread does all. */
+tfm_status tfm_inference_create(tfm_inference *out, const tfm_weights *source, uint32_t dtype, tfm_pool *pool,
+                                const tfm_allocator *allocator, tfm_error *error);
+void tfm_inference_destroy(tfm_inference *inference);
+
+#endif
