@@ -29,7 +29,7 @@ START_TEST(every_loop_of_every_twin_is_measured)
 {
     const size_t kernels = tfm_measure_kernel_count(), twins = tfm_measure_twin_count();
     const tfm_measure_options o = quick();
-    tfm_measurement r, before;
+    tfm_measurement r, before = {0};
 
     ck_assert_uint_ge(kernels, 20);
     ck_assert_uint_ge(twins, 1);
