@@ -49,13 +49,13 @@ tfm_status tfm_checkpoint_from_json(tfm_checkpoint *s, tfm_text json, tfm_error 
 {
     json_t *object = json_loadb(json.data, json.size, JSON_REJECT_DUPLICATES, NULL);
     json_int_t step, epoch, update, stale, pairs, fingerprint;
-    int batch_tokens, accumulate, n_ranks, dtype, piece_tokens = 0;
+    int batch_tokens, accumulate, n_ranks, dtype = 0, piece_tokens = 0; /* the last two: not in older files */
     json_t *best, *kept;
     const char *seed;
     tfm_status status = TFM_OK;
 
     *s = (tfm_checkpoint){0};
-    const int bad = json_unpack(object, "{s:I, s:I, s:I, s:o, s:I, s:s, s:I, s:I, s:i, s:i, s:i, s:i, s?i, s:o}", "step", &step, "epoch",
+    const int bad = json_unpack(object, "{s:I, s:I, s:I, s:o, s:I, s:s, s:I, s:I, s:i, s:i, s:i, s?i, s?i, s:o}", "step", &step, "epoch",
                                 &epoch, "update", &update, "best", &best, "stale", &stale, "seed", &seed, "pairs", &pairs,
                                 "fingerprint", &fingerprint, "batch_tokens", &batch_tokens, "accumulate", &accumulate,
                                 "n_ranks", &n_ranks, "dtype", &dtype, "piece_tokens", &piece_tokens,
