@@ -50,6 +50,24 @@ START_TEST(bits_are_words_of_a_counter)
 }
 END_TEST
 
+START_TEST(arrays_hold_the_same_numbers)
+{
+    enum { MOST = 23 };
+    float u[MOST + 1], z[MOST + 1];
+
+    for (size_t n = 0; n <= MOST; n++) {
+        u[n] = z[n] = 7.0f;
+        tfm_random_uniforms(u, n, 3, 5);
+        tfm_random_normals(z, n, 3, 5);
+        must(u[n] == 7.0f && z[n] == 7.0f);
+        for (size_t i = 0; i < n; i++) must(u[i] == tfm_random_uniform(3, 5, i) && z[i] == tfm_random_normal(3, 5, i));
+        for (size_t i = 0; i < n; i++) /* from words 2 i and 2 i + 1 */
+            must(z[i] == (float)(sqrt(-2.0 * log(((double)tfm_random_bits(3, 5, 2 * i) + 0.5) * 0x1p-32)) *
+                                 cos(6.283185307179586 * ((double)tfm_random_bits(3, 5, 2 * i + 1) * 0x1p-32))));
+    }
+}
+END_TEST
+
 /* Six standard errors: a right generator fails once in 10^9 seeds, and the seed is fixed. */
 START_TEST(uniform_numbers_are_uniform)
 {
@@ -164,6 +182,7 @@ static Suite *suite(void)
 
     tcase_add_test(c, philox_gives_the_known_answers);
     tcase_add_test(c, bits_are_words_of_a_counter);
+    tcase_add_test(c, arrays_hold_the_same_numbers);
     tcase_add_test(c, uniform_numbers_are_uniform);
     tcase_add_test(c, normal_numbers_are_normal);
     tcase_add_test(c, seeds_and_streams_differ);

@@ -78,7 +78,7 @@ static tfm_status finish(tfm_model *m, tfm_error *error)
         m->transformer.position_rows = o->max_positions - o->position_offset;
         return TFM_OK;
     }
-    m->position = tfm_alloc(&m->allocator, (size_t)TFM_POSITION_ROWS * o->d_model, sizeof(float));
+    m->position = tfm_alloc_unset(&m->allocator, (size_t)TFM_POSITION_ROWS * o->d_model, sizeof(float));
     if (!m->position) return tfm_fail(error, TFM_E_NOMEM, "positions: %d rows of %u", TFM_POSITION_ROWS, o->d_model);
     tfm_position_fill(m->position, TFM_POSITION_ROWS, o->d_model, o->positions, o->position_offset);
     m->transformer.position = m->position;
@@ -111,7 +111,7 @@ static tfm_status begin(tfm_model **out, const tfm_model_options *options, const
     if (status == TFM_OK) status = check_tokenizer(&m->weights.options, tokenizer, error);
     if (status == TFM_OK && tokenizer) status = tfm_tokenizer_copy(&m->tokenizer, tokenizer, a, error);
     if (status != TFM_OK) return status;
-    m->data = m->block = tfm_alloc(a, m->weights.size, sizeof(float));
+    m->data = m->block = tfm_alloc_unset(a, m->weights.size, sizeof(float));
     if (!m->block) return tfm_fail(error, TFM_E_NOMEM, "weights: %zu floats", m->weights.size);
     return finish(m, error);
 }

@@ -70,14 +70,19 @@ tfm_allocator tfm_allocator_or_default(const tfm_allocator *allocator)
     return allocator ? *allocator : (tfm_allocator){default_resize, NULL};
 }
 
-void *tfm_alloc(const tfm_allocator *a, size_t n, size_t size)
+void *tfm_alloc_unset(const tfm_allocator *a, size_t n, size_t size)
 {
     size_t bytes;
 
     if (!tfm_mul(n, size, &bytes)) return NULL;
-    if (!bytes) bytes = 1;
-    void *p = a->resize(a->user, NULL, 0, bytes);
-    if (p) memset(p, 0, bytes);
+    return a->resize(a->user, NULL, 0, bytes ? bytes : 1);
+}
+
+void *tfm_alloc(const tfm_allocator *a, size_t n, size_t size)
+{
+    void *p = tfm_alloc_unset(a, n, size);
+
+    if (p) memset(p, 0, n * size);
     return p;
 }
 

@@ -27,6 +27,8 @@ tfm_allocator tfm_allocator_or_default(const tfm_allocator *allocator);
 
 /* n * size zeroed bytes, or NULL when it overflows or there is no memory. tfm_free takes the same n * size. */
 void *tfm_alloc(const tfm_allocator *a, size_t n, size_t size);
+/* The same with any contents: for what is written before it is read, and large. */
+void *tfm_alloc_unset(const tfm_allocator *a, size_t n, size_t size);
 void  tfm_free(const tfm_allocator *a, void *ptr, size_t n, size_t size);
 
 /* Grows *array (elements of size) to hold at least want; capacity doubles. The array is unchanged on failure. */

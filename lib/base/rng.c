@@ -17,33 +17,75 @@ void tfm_philox(uint32_t out[4], const uint32_t counter[4], const uint32_t key[2
     out[0] = c0, out[1] = c1, out[2] = c2, out[3] = c3;
 }
 
-uint32_t tfm_random_bits(uint64_t seed, uint64_t stream, uint64_t i)
+/* Words 4 * block .. 4 * block + 3 of stream (seed, stream). */
+static void random_block(uint32_t out[4], uint64_t seed, uint64_t stream, uint64_t block)
 {
-    const uint32_t counter[4] = {(uint32_t)(i >> 2), (uint32_t)(i >> 34), (uint32_t)stream, (uint32_t)(stream >> 32)};
+    const uint32_t counter[4] = {(uint32_t)block, (uint32_t)(block >> 32), (uint32_t)stream, (uint32_t)(stream >> 32)};
     const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
-    uint32_t out[4];
 
     tfm_philox(out, counter, key);
+}
+
+static float uniform(uint32_t bits)
+{
+    return (float)(bits >> 8) * 0x1p-24f;
+}
+
+static float normal(uint32_t first, uint32_t second)
+{
+    const double u = ((double)first + 0.5) * 0x1p-32; /* never 0 */
+    const double v = (double)second * 0x1p-32;
+
+    return (float)(sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v));
+}
+
+uint32_t tfm_random_bits(uint64_t seed, uint64_t stream, uint64_t i)
+{
+    uint32_t out[4];
+
+    random_block(out, seed, stream, i >> 2);
     return out[i & 3];
 }
 
 float tfm_random_uniform(uint64_t seed, uint64_t stream, uint64_t i)
 {
-    return (float)(tfm_random_bits(seed, stream, i) >> 8) * 0x1p-24f;
+    return uniform(tfm_random_bits(seed, stream, i));
 }
 
 float tfm_random_normal(uint64_t seed, uint64_t stream, uint64_t i)
 {
-    const double u = ((double)tfm_random_bits(seed, stream, 2 * i) + 0.5) * 0x1p-32; /* never 0 */
-    const double v = (double)tfm_random_bits(seed, stream, 2 * i + 1) * 0x1p-32;
+    uint32_t out[4];
 
-    return (float)(sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v));
+    random_block(out, seed, stream, i >> 1);
+    return i & 1 ? normal(out[2], out[3]) : normal(out[0], out[1]);
+}
+
+void tfm_random_uniforms(float *to, size_t n, uint64_t seed, uint64_t stream)
+{
+    uint32_t out[4];
+
+    for (size_t i = 0; i < n; i++) {
+        if (i % 4 == 0) random_block(out, seed, stream, i / 4);
+        to[i] = uniform(out[i % 4]);
+    }
+}
+
+void tfm_random_normals(float *to, size_t n, uint64_t seed, uint64_t stream)
+{
+    uint32_t out[4];
+
+    for (size_t i = 0; i < n; i++) {
+        if (i % 2 == 0) random_block(out, seed, stream, i / 2);
+        to[i] = normal(out[i % 2 * 2], out[i % 2 * 2 + 1]);
+    }
 }
 
 void tfm_random_shuffle(uint32_t *items, size_t n, uint64_t seed, uint64_t stream)
 {
     for (size_t i = n; i > 1; i--) {
-        const uint64_t bits = (uint64_t)tfm_random_bits(seed, stream, 2 * i) << 32 | tfm_random_bits(seed, stream, 2 * i + 1);
+        uint32_t out[4];
+        random_block(out, seed, stream, i / 2);
+        const uint64_t bits = (uint64_t)out[i % 2 * 2] << 32 | out[i % 2 * 2 + 1]; /* words 2 i and 2 i + 1 */
         const size_t j = (size_t)(bits % i); /* bias below i / 2^64 */
         const uint32_t t = items[i - 1];
         items[i - 1] = items[j];

@@ -18,6 +18,10 @@ uint32_t tfm_random_bits(uint64_t seed, uint64_t stream, uint64_t i);
 float tfm_random_uniform(uint64_t seed, uint64_t stream, uint64_t i);
 float tfm_random_normal(uint64_t seed, uint64_t stream, uint64_t i);
 
+/* Numbers 0 .. n of a stream: each as above, four or two of them from one block. */
+void tfm_random_uniforms(float *to, size_t n, uint64_t seed, uint64_t stream);
+void tfm_random_normals(float *to, size_t n, uint64_t seed, uint64_t stream);
+
 /* Fisher-Yates: the order of n things, a function of seed and stream. */
 void tfm_random_shuffle(uint32_t *items, size_t n, uint64_t seed, uint64_t stream);
 

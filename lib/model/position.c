@@ -3,29 +3,35 @@
 
 #include <math.h>
 
-static void paper_row(float *to, size_t d, double pos)
+/* The powers are those of a column: one for all rows. */
+static void paper_column(float *to, size_t rows, size_t d, size_t j, double offset)
 {
-    for (size_t j = 0; j < d; j++) {
-        const double angle = pos / pow(10000.0, (double)(j - j % 2) / (double)d);
-        to[j] = (float)(j % 2 ? cos(angle) : sin(angle));
+    const double power = pow(10000.0, (double)(j - j % 2) / (double)d);
+
+    for (size_t r = 0; r < rows; r++) {
+        const double angle = (offset + (double)r) / power;
+        to[r * d + j] = (float)(j % 2 ? cos(angle) : sin(angle));
     }
 }
 
-static void halves_row(float *to, size_t d, double pos)
+static void halves_columns(float *to, size_t rows, size_t d, size_t i, double offset)
 {
     const size_t half = d / 2;
+    const double power = pow(10000.0, -(double)i / (double)(half > 1 ? half - 1 : 1));
 
-    for (size_t i = 0; i < half; i++) {
-        const double angle = pos * pow(10000.0, -(double)i / (double)(half > 1 ? half - 1 : 1));
-        to[i] = (float)sin(angle);
-        to[half + i] = (float)cos(angle);
+    for (size_t r = 0; r < rows; r++) {
+        const double angle = (offset + (double)r) * power;
+        to[r * d + i] = (float)sin(angle);
+        to[r * d + half + i] = (float)cos(angle);
     }
-    if (d % 2) to[d - 1] = 0.0f;
 }
 
 void tfm_position_fill(float *to, size_t rows, size_t d, uint32_t form, size_t offset)
 {
-    for (size_t r = 0; r < rows; r++, to += d)
-        if (form == TFM_POSITIONS_HALVES) halves_row(to, d, (double)(offset + r));
-        else paper_row(to, d, (double)(offset + r));
+    if (form != TFM_POSITIONS_HALVES) {
+        for (size_t j = 0; j < d; j++) paper_column(to, rows, d, j, (double)offset);
+        return;
+    }
+    for (size_t i = 0; i < d / 2; i++) halves_columns(to, rows, d, i, (double)offset);
+    for (size_t r = 0; r < rows && d % 2; r++) to[r * d + d - 1] = 0.0f;
 }

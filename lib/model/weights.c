@@ -194,21 +194,32 @@ void tfm_weights_destroy(tfm_weights *w)
     *w = (tfm_weights){0};
 }
 
+static void initialise(const tfm_parameter_plan *p, float *to, uint64_t seed, uint64_t stream, float sd)
+{
+    const float limit = p->initial == TFM_INITIAL_XAVIER ? sqrtf(6.0f / ((float)p->shape[1] + (float)p->fan_out)) : 0.0f;
+
+    switch (p->initial) {
+    case TFM_INITIAL_ZERO:
+        memset(to, 0, p->size * sizeof *to);
+        break;
+    case TFM_INITIAL_ONE:
+        for (size_t j = 0; j < p->size; j++) to[j] = 1.0f;
+        break;
+    case TFM_INITIAL_NORMAL:
+        tfm_random_normals(to, p->size, seed, stream);
+        for (size_t j = 0; j < p->size; j++) to[j] *= sd;
+        break;
+    case TFM_INITIAL_XAVIER:
+        tfm_random_uniforms(to, p->size, seed, stream);
+        for (size_t j = 0; j < p->size; j++) to[j] = limit * (2.0f * to[j] - 1.0f);
+        break;
+    }
+}
+
 void tfm_weights_init(const tfm_weights *w, float *data)
 {
-    const uint64_t seed = w->options.seed;
     const float sd = 1.0f / sqrtf((float)w->options.d_model);
 
-    for (size_t i = 0; i < w->n_parameters; i++) {
-        const tfm_parameter_plan *p = &w->parameters[i];
-        const float limit = p->initial == TFM_INITIAL_XAVIER ? sqrtf(6.0f / ((float)p->shape[1] + (float)p->fan_out)) : 0.0f;
-        float *to = data + p->offset;
-
-        for (size_t j = 0; j < p->size; j++) switch (p->initial) {
-            case TFM_INITIAL_ZERO: to[j] = 0.0f; break;
-            case TFM_INITIAL_ONE: to[j] = 1.0f; break;
-            case TFM_INITIAL_NORMAL: to[j] = sd * tfm_random_normal(seed, i, j); break;
-            case TFM_INITIAL_XAVIER: to[j] = limit * (2.0f * tfm_random_uniform(seed, i, j) - 1.0f); break;
-            }
-    }
+    for (size_t i = 0; i < w->n_parameters; i++)
+        initialise(&w->parameters[i], data + w->parameters[i].offset, w->options.seed, i, sd);
 }
