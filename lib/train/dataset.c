@@ -84,32 +84,6 @@ uint32_t tfm_dataset_fingerprint(const tfm_dataset *data)
     return (uint32_t)crc;
 }
 
-tfm_status tfm_batches_create(tfm_batches *b, const tfm_dataset *data, tfm_error *error)
-{
-    const tfm_allocator *a = &data->allocator;
-    const size_t n = data->n_pairs;
-
-    *b = (tfm_batches){.n_pairs = n};
-    b->order = tfm_alloc(a, n, sizeof *b->order);
-    b->order_room = tfm_alloc(a, n, sizeof *b->order);
-    b->permutation = tfm_alloc(a, n, sizeof *b->order);
-    b->start = tfm_alloc(a, n + 1, sizeof *b->start);
-    b->start_room = tfm_alloc(a, n + 1, sizeof *b->start);
-    if (b->order && b->order_room && b->permutation && b->start && b->start_room) return TFM_OK;
-    tfm_batches_destroy(b, a);
-    return tfm_fail(error, TFM_E_NOMEM, "batches of %zu pairs: no memory", n);
-}
-
-void tfm_batches_destroy(tfm_batches *b, const tfm_allocator *a)
-{
-    tfm_free(a, b->order, b->n_pairs, sizeof *b->order);
-    tfm_free(a, b->order_room, b->n_pairs, sizeof *b->order);
-    tfm_free(a, b->permutation, b->n_pairs, sizeof *b->order);
-    tfm_free(a, b->start, b->n_pairs + 1, sizeof *b->start);
-    tfm_free(a, b->start_room, b->n_pairs + 1, sizeof *b->start);
-    *b = (tfm_batches){0};
-}
-
 static size_t length_of(const tfm_side *side, size_t pair)
 {
     return side->offset[pair + 1] - side->offset[pair];
@@ -121,18 +95,49 @@ static size_t longer_side(const tfm_dataset *data, size_t pair)
     return s > t ? s : t;
 }
 
-/* Stable merge sort by length. */
-static void sort_by_length(uint32_t *order, uint32_t *room, size_t n, const tfm_dataset *data)
+tfm_status tfm_batches_create(tfm_batches *b, const tfm_dataset *data, tfm_error *error)
 {
-    const size_t half = n / 2;
+    const tfm_allocator *a = &data->allocator;
+    const size_t n = data->n_pairs;
 
-    if (n < 2) return;
-    sort_by_length(order, room, half, data);
-    sort_by_length(order + half, room, n - half, data);
-    memcpy(room, order, half * sizeof *order);
-    for (size_t i = 0, j = half, to = 0; i < half; to++)
-        if (j < n && longer_side(data, order[j]) < longer_side(data, room[i])) order[to] = order[j++];
-        else order[to] = room[i++];
+    *b = (tfm_batches){.n_pairs = n, .longest = data->longest};
+    b->order = tfm_alloc(a, n, sizeof *b->order);
+    b->length = tfm_alloc(a, n, sizeof *b->length);
+    b->order_room = tfm_alloc(a, n, sizeof *b->order);
+    b->permutation = tfm_alloc(a, n, sizeof *b->order);
+    b->start = tfm_alloc(a, n + 1, sizeof *b->start);
+    b->start_room = tfm_alloc(a, n + 1, sizeof *b->start);
+    b->place = tfm_alloc(a, b->longest + 2, sizeof *b->place);
+    if (!b->order || !b->length || !b->order_room || !b->permutation || !b->start || !b->start_room || !b->place) {
+        tfm_batches_destroy(b, a);
+        return tfm_fail(error, TFM_E_NOMEM, "batches of %zu pairs: no memory", n);
+    }
+    for (size_t i = 0; i < n; i++) b->length[i] = (uint32_t)longer_side(data, i);
+    return TFM_OK;
+}
+
+void tfm_batches_destroy(tfm_batches *b, const tfm_allocator *a)
+{
+    tfm_free(a, b->order, b->n_pairs, sizeof *b->order);
+    tfm_free(a, b->length, b->n_pairs, sizeof *b->length);
+    tfm_free(a, b->order_room, b->n_pairs, sizeof *b->order);
+    tfm_free(a, b->permutation, b->n_pairs, sizeof *b->order);
+    tfm_free(a, b->start, b->n_pairs + 1, sizeof *b->start);
+    tfm_free(a, b->start_room, b->n_pairs + 1, sizeof *b->start);
+    tfm_free(a, b->place, b->longest + 2, sizeof *b->place);
+    *b = (tfm_batches){0};
+}
+
+/* Stable: pairs of one length keep their order. Lengths are small numbers, so that they are counted instead of compared. */
+static void sort_by_length(tfm_batches *b)
+{
+    size_t *place = b->place;
+
+    memset(place, 0, (b->longest + 2) * sizeof *place);
+    for (size_t i = 0; i < b->n_pairs; i++) place[b->length[i] + 1]++;
+    for (size_t l = 0; l < b->longest; l++) place[l + 1] += place[l];
+    memcpy(b->order_room, b->order, b->n_pairs * sizeof *b->order);
+    for (size_t i = 0; i < b->n_pairs; i++) b->order[place[b->length[b->order_room[i]]]++] = b->order_room[i];
 }
 
 size_t tfm_dataset_run(const tfm_dataset *data, const uint32_t *order, size_t first, size_t last, size_t tokens)
@@ -176,7 +181,7 @@ void tfm_batches_fill(tfm_batches *b, const tfm_dataset *data, size_t batch_toke
 {
     for (size_t i = 0; i < data->n_pairs; i++) b->order[i] = (uint32_t)i;
     if (shuffled) tfm_random_shuffle(b->order, data->n_pairs, seed, STREAM_PAIRS + epoch);
-    sort_by_length(b->order, b->order_room, data->n_pairs, data);
+    sort_by_length(b);
     cut(b, data, batch_tokens);
     if (shuffled) shuffle_batches(b, seed, epoch);
 }

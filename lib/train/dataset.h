@@ -35,12 +35,15 @@ typedef struct tfm_batches {
     size_t *start;   /* [n_pairs + 1] */
     size_t n;
     size_t n_pairs;
+    uint32_t *length;                   /* [n_pairs] of the longer side        */
     uint32_t *order_room, *permutation; /* to sort and shuffle: [n_pairs] each */
     size_t *start_room;                 /* [n_pairs + 1]                       */
+    size_t *place;                      /* [longest + 2] of pairs by length    */
+    size_t longest;
 } tfm_batches;
 
 /* Bytes of batches for each pair. */
-enum { TFM_BATCHES_PAIR = 3 * sizeof(uint32_t) + 2 * sizeof(size_t) };
+enum { TFM_BATCHES_PAIR = 4 * sizeof(uint32_t) + 2 * sizeof(size_t) };
 
 tfm_status tfm_batches_create(tfm_batches *batches, const tfm_dataset *data, tfm_error *error);
 void tfm_batches_destroy(tfm_batches *batches, const tfm_allocator *allocator);
