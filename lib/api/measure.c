@@ -93,7 +93,8 @@ static void plan(tfm_arena *arena, product *p, size_t m, size_t n, size_t k)
     p->scratch = tfm_arena_floats(arena, tfm_pool_threads(p->pool), TFM_GEMM_SCRATCH);
 }
 
-static tfm_status time_product(double *seconds, size_t m, size_t n, size_t k, const tfm_measure_options *o, tfm_error *error)
+static tfm_status time_product(double *seconds, size_t m, size_t n, size_t k, const tfm_measure_options *o,
+                               tfm_error *error)
 {
     const tfm_allocator allocator = tfm_allocator_or_default(o->allocator);
     tfm_arena arena = {0};
@@ -120,7 +121,7 @@ tfm_status tfm_measure_product(tfm_measurement *result, size_t struct_size, size
                                const tfm_measure_options *options, tfm_error *error)
 {
     const size_t most = (size_t)1 << 31;
-    tfm_measurement r = {.struct_size = sizeof r, .name = "product", .shape = "", .twin = tfm_kernels_for(tfm_cpu_flags())->twin};
+    tfm_measurement r = {.struct_size = sizeof r, .name = "product", .shape = ""};
     tfm_measure_options o;
     tfm_status status = tfm_measure_read(&o, options, error);
 
@@ -128,6 +129,7 @@ tfm_status tfm_measure_product(tfm_measurement *result, size_t struct_size, size
     if (!result) return tfm_fail(error, TFM_E_INVALID, "result is NULL");
     if (!m || !n || !k || m > most || n > most || k > most)
         return tfm_fail(error, TFM_E_INVALID, "m %zu, n %zu, k %zu: each must be in 1..2147483648", m, n, k);
+    r.twin = tfm_kernels_for(tfm_cpu_flags())->twin;
     r.flops = 2.0 * (double)m * (double)n * (double)k;
     r.bytes = 4.0 * ((double)m * (double)k + (double)n * (double)k + (double)m * (double)n);
     status = time_product(&r.seconds, m, n, k, &o, error);

@@ -7,6 +7,7 @@
 /* Sizes of the base model where one decides: d 512, d_ff 2048, V 37000, 25 tokens. All operands stay in the caches. */
 enum {
     BLOCK = 96, /* rows and columns of a block of tiles: whole tiles for every twin */
+    PANEL = 16, /* columns of an int8 panel */
     D = 512,
     D_FF = 2048,
     VOCAB = 37000,
@@ -69,6 +70,20 @@ static void pack_b_bf16(const void *args)
 {
     const bench *b = args;
     b->kernels->bf16.pack_b(b->z, b->w, 1, TFM_KC, TFM_KC, BLOCK);
+}
+
+static void quantize_i8(const void *args)
+{
+    const bench *b = args;
+    b->kernels->i8_quantize((int8_t *)b->z, b->stats, b->w, D, b->kernels->i8_offset);
+}
+
+/* Any bytes are int8 values, any floats scales; sums of columns only count where activations have an offset. */
+static void product_i8(const void *args)
+{
+    const bench *b = args;
+    const tfm_i8_panel panel = {(const int8_t *)b->y, b->x, (const int32_t *)b->y};
+    b->kernels->i8_product(b->z, PANEL, (const int8_t *)b->w, D, b->stats, &panel, D / 4, BLOCK, PANEL);
 }
 
 static void bias_relu(const void *args)
@@ -184,8 +199,8 @@ static void attention_backward_long(const void *args)
 }
 
 /*
- * Operations of a call by the kernel's formula; a comparison, a root, a division, an exponential count as one, random numbers as none.
- * Bytes: each operand once for each time it must be read or written.
+ * Operations of a call by the kernel's formula: a comparison, a root, a division, an exponential count as one, random
+ * numbers as none. Bytes: each operand once for each time it must be read or written.
  */
 static const struct inner_loop {
     const char *name, *shape;
@@ -202,6 +217,8 @@ static const struct inner_loop {
     {"pack b f32", "256 x 96, transposed", pack_b_f32, 0, ROWS(8, BLOCK * TFM_KC)},
     {"pack a bf16", "96 x 256", pack_a_bf16, 0, ROWS(6, BLOCK * TFM_KC)},
     {"pack b bf16", "256 x 96, transposed", pack_b_bf16, 0, ROWS(6, BLOCK * TFM_KC)},
+    {"product int8", "96 x 16 x 512, packed", product_i8, ROWS(2 * D, BLOCK * PANEL), ROWS(D, BLOCK + PANEL) + 4.0 * BLOCK * PANEL},
+    {"quantize int8", "512", quantize_i8, ROWS(3, D), ROWS(5, D)},
     {"attention", "25 x 25 x 64", attention_short, HEAD(SHORT)},
     {"attention", "256 x 256 x 64", attention_long, HEAD(LONG)},
     {"attention backward", "25 x 25 x 64", attention_backward_short, HEAD_BACKWARD(SHORT)},
@@ -229,7 +246,7 @@ size_t tfm_measure_kernel_count(void)
     return LOOPS;
 }
 
-/* The table for the first `index` of this CPU's features, each of which needs those before it; NULL: there are not so many. */
+/* The table for the first `index` features of this CPU, each of which needs those before it; NULL: it has fewer. */
 static const tfm_kernels *twin_at(size_t index)
 {
     unsigned flags = 0, left = tfm_cpu_flags();
@@ -251,7 +268,8 @@ size_t tfm_measure_twin_count(void)
 
 static tfm_head head_of(bench *b, size_t n)
 {
-    return (tfm_head){.q = b->x, .k = b->y, .v = b->w, .q_stride = WIDTH, .k_stride = WIDTH, .v_stride = WIDTH, .m = n, .n = n,
+    return (tfm_head){.q = b->x, .k = b->y, .v = b->w, .q_stride = WIDTH, .k_stride = WIDTH, .v_stride = WIDTH,
+                      .m = n, .n = n,
                       .d_k = WIDTH, .d_v = WIDTH, .scale = 0.125f, .out = b->z, .out_stride = WIDTH,
                       .stats = b->stats, .d_out = b->w, .dq = b->z + ROOM / 4, .dk = b->z + ROOM / 2,
                       .dv = b->z + ROOM / 4 * 3};
@@ -290,7 +308,8 @@ static tfm_status time_loop(double *seconds, const struct inner_loop *loop, cons
     const tfm_allocator allocator = tfm_allocator_or_default(o->allocator);
     tfm_arena arena = {0};
     tfm_block block = {0};
-    bench b = {.kernels = kernels, .dropout = {.key = {1, 2}, .threshold = 6554, .scale = 1.0f}}; /* 10 %; nothing grows */
+    const tfm_dropout tenth = {.key = {1, 2}, .threshold = 6554, .scale = 1.0f}; /* so that nothing grows */
+    bench b = {.kernels = kernels, .dropout = tenth};
 
     if (!plan(&arena, &b) || !tfm_block_reserve(&block, &allocator, arena.used, &arena))
         return tfm_fail(error, TFM_E_NOMEM, "operands of a kernel: %zu bytes", arena.used);
@@ -311,8 +330,8 @@ tfm_status tfm_measure_kernel(tfm_measurement *result, size_t struct_size, size_
     if (status != TFM_OK) return status;
     if (!result) return tfm_fail(error, TFM_E_INVALID, "result is NULL");
     if (kernel >= LOOPS || !kernels)
-        return tfm_fail(error, TFM_E_INVALID, "kernel is %zu, twin %zu: here they are below %d and %zu", kernel, twin, (int)LOOPS,
-                        tfm_measure_twin_count());
+        return tfm_fail(error, TFM_E_INVALID, "kernel is %zu, twin %zu: here they are below %d and %zu", kernel, twin,
+                        (int)LOOPS, tfm_measure_twin_count());
     const struct inner_loop *loop = &loops[kernel];
     tfm_measurement r = {.struct_size = sizeof r, .name = loop->name, .shape = loop->shape, .twin = kernels->twin,
                          .flops = loop->flops, .bytes = loop->bytes};

@@ -1,6 +1,6 @@
 /*
- * Where time goes. Operations follow one another, and so do the phases of a step, so one reading of the clock ends one piece of
- * work and begins the next. What is counted influences no result.
+ * Where time goes. Operations follow one another, and so do the phases of a step, so one reading of the clock ends one
+ * piece of work and begins the next. What is counted influences no result.
  */
 #ifndef TFM_PROFILE_H
 #define TFM_PROFILE_H
