@@ -21,7 +21,7 @@ START_TEST(tables_are_complete)
     const tfm_kernels *k = twin(_i);
 
     must(k->f32.tile && k->f32.pack_a && k->f32.pack_b && k->bf16.tile && k->bf16.pack_a && k->bf16.pack_b);
-    must(k->bias_relu && k->relu_backward && k->dropout && k->add_dropped && k->add);
+    must(k->bias_relu && k->relu_backward && k->dropout && k->add_dropped && k->add && k->add_rows);
     must(k->axpby && k->sum_squares && k->layer_norm && k->layer_norm_backward && k->attention);
     must(k->attention_backward && k->log_sum_exp && k->exponentials && k->scale_less && k->adam);
     ck_assert_ptr_eq(tfm_kernels_for(0), tfm_kernels_for(1u << 31));
@@ -429,6 +429,28 @@ START_TEST(rows_are_added)
 }
 END_TEST
 
+/* One row after the other, whether columns are in registers or not. */
+START_TEST(rows_are_added_in_order)
+{
+    enum { ROWS = 7 };
+    const tfm_kernels *k = twin(_i);
+    uint64_t state = 12;
+
+    for (size_t n = 1; n < 200; n += n < 20 ? 1 : 11) {
+        const size_t stride = n + 3;
+        draw_all(x, ROWS * stride, &state);
+        draw_all(y, n + 1, &state);
+        memcpy(z, y, (n + 1) * sizeof *z);
+        k->add_rows(y, x, stride, ROWS, n);
+        for (size_t r = 0; r < ROWS; r++)
+            for (size_t i = 0; i < n; i++) z[i] += x[r * stride + i];
+        same_bits(y, z, n + 1, "sum");
+        k->add_rows(y, x, stride, 0, n);
+        same_bits(y, z, n + 1, "no rows");
+    }
+}
+END_TEST
+
 START_TEST(relu_and_its_derivative_at_the_edges)
 {
     const tfm_kernels *k = twin(_i);
@@ -494,6 +516,7 @@ static Suite *suite(void)
     tcase_add_loop_test(c, masks_differ_by_seed_batch_site_and_row, 0, 2);
     tcase_add_loop_test(c, sum_of_squares_agrees, 0, 2);
     tcase_add_loop_test(c, rows_are_added, 0, 2);
+    tcase_add_loop_test(c, rows_are_added_in_order, 0, 2);
     tcase_add_loop_test(c, relu_and_its_derivative_at_the_edges, 0, 2);
     tcase_add_loop_test(c, adam_agrees_and_moves_without_gradient, 0, 2);
     suite_add_tcase(s, c);

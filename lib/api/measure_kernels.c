@@ -122,6 +122,12 @@ static void add(const void *args)
     b->kernels->add(b->z, b->w, STREAM);
 }
 
+static void add_rows(const void *args)
+{
+    const bench *b = args;
+    b->kernels->add_rows(b->z, b->w, D, STREAM / D, D);
+}
+
 static void axpby(const void *args)
 {
     const bench *b = args;
@@ -231,6 +237,7 @@ static const struct inner_loop {
     {"layer norm", "512", layer_norm, ROWS(8, D), ROWS(16, D)},
     {"layer norm backward", "512", layer_norm_backward, ROWS(15, D), ROWS(32, D)},
     {"add", "4096", add, ROWS(1, STREAM), ROWS(12, STREAM)},
+    {"add rows", "8 x 512", add_rows, ROWS(1, STREAM), ROWS(4, STREAM + 2 * D)},
     {"axpby", "4096", axpby, ROWS(3, STREAM), ROWS(12, STREAM)},
     {"sum of squares", "4096", sum_squares, ROWS(2, STREAM), ROWS(4, STREAM)},
     {"log-sum-exp", "37000", log_sum_exp, ROWS(5, VOCAB), ROWS(4, VOCAB)},

@@ -32,7 +32,7 @@ static void bias_columns(const void *args, size_t begin, size_t end, size_t thre
 {
     const rows_args *a = args;
     (void)thread;
-    for (size_t r = 0; r < a->rows; r++) a->run->kernels->add(a->db + begin, a->dy + r * a->cols + begin, end - begin);
+    a->run->kernels->add_rows(a->db + begin, a->dy + begin, a->cols, a->rows, end - begin);
 }
 
 /* dx += dy W, dW += dy^T x, db += column sums of dy. */

@@ -58,8 +58,7 @@ static void bias_columns(const void *args, size_t begin, size_t end, size_t thre
 {
     const bias_args *a = args;
     (void)thread;
-    for (size_t r = 0; r < a->rows; r++)
-        a->c->run->kernels->add(a->db + begin, a->c->logits + r * a->cols + begin, end - begin);
+    a->c->run->kernels->add_rows(a->db + begin, a->c->logits + begin, a->cols, a->rows, end - begin);
 }
 
 /* dx = dz E, dE += dz^T x, db += column sums of dz. */

@@ -108,6 +108,8 @@ typedef struct tfm_kernels {
     /* y = x + s * mask / (1 - P), the first n elements of a row; y may be x or s. */
     void (*add_dropped)(float *y, const float *x, const float *s, size_t n, const tfm_dropout *dropout, uint32_t row);
     void (*add)(float *y, const float *x, size_t n);             /* y += x         */
+    /* y += each row of x, from the first to the last; x [rows][n], rows stride apart. */
+    void (*add_rows)(float *y, const float *x, size_t stride, size_t rows, size_t n);
     void (*axpby)(float *y, float a, const float *x, float b, size_t n); /* y = a x + b y */
     double (*sum_squares)(const float *x, size_t n);
 

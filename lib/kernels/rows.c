@@ -94,6 +94,21 @@ void TWIN(tfm_add_to)(float *y, const float *x, size_t n)
     for (size_t i = 0; i < n; i++) y[i] += x[i];
 }
 
+void TWIN(tfm_add_rows)(float *y, const float *x, size_t stride, size_t rows, size_t n)
+{
+    enum { WIDE = 64 }; /* columns in registers */
+    size_t i = 0;
+
+    for (; i + WIDE <= n; i += WIDE) {
+        v8 sum[WIDE / 8];
+        for (size_t k = 0; k < WIDE / 8; k++) sum[k] = LOAD(y + i + 8 * k);
+        for (size_t r = 0; r < rows; r++)
+            for (size_t k = 0; k < WIDE / 8; k++) sum[k] += LOAD(x + r * stride + i + 8 * k);
+        for (size_t k = 0; k < WIDE / 8; k++) STORE(y + i + 8 * k, sum[k]);
+    }
+    for (size_t r = 0; r < rows && i < n; r++) TWIN(tfm_add_to)(y + i, x + r * stride + i, n - i);
+}
+
 void TWIN(tfm_axpby)(float *y, float a, const float *x, float b, size_t n)
 {
     for (size_t i = 0; i < n; i++) y[i] = a * x[i] + b * y[i];
@@ -117,36 +132,51 @@ double TWIN(tfm_sum_squares)(const float *x, size_t n)
     return total;
 }
 
+/* Sum of x - about over a row, and of its squares. */
+INLINE float deviations(const float *x, size_t d, float about, float *squares)
+{
+    const size_t pairs = d & ~(size_t)15, wide = d & ~(size_t)7;
+    v8 sum[2] = {{0}}, square[2] = {{0}}, c;
+    float tail = 0.0f;
+
+    for (size_t i = 0; i < pairs; i += 16)
+        for (size_t k = 0; k < 2; k++) {
+            c = LOAD(x + i + 8 * k) - splat(about);
+            sum[k] += c;
+            square[k] += c * c;
+        }
+    if (pairs < wide) {
+        c = LOAD(x + pairs) - splat(about);
+        sum[0] += c;
+        square[0] += c * c;
+    }
+    sum[0] += sum[1];
+    square[0] += square[1];
+    *squares = lanes_sum(&square[0]);
+    for (size_t i = wide; i < d; i++) {
+        tail += x[i] - about;
+        *squares += (x[i] - about) * (x[i] - about);
+    }
+    return lanes_sum(&sum[0]) + tail;
+}
+
 /*
  * error: y within 2^-24 ((d / 8 + 16) |gamma xhat| + 2 |gamma mean| / s + |y| + |beta|).
  * why: the mean's rounding error would come back times 1 / sqrt(eps); the second pass takes it out, so that a constant row gives beta.
  */
 void TWIN(tfm_layer_norm)(float *y, float *stats, const float *x, const float *gamma, const float *beta, size_t d, float eps)
 {
-    const size_t wide = d & ~(size_t)7;
-    v8 sum[4] = {{0}}, squares[2] = {{0}}, c;
-
-    for (size_t i = 0; i < wide; i += 8) sum[i / 8 % 4] += LOAD(x + i);
-    load_part(&c, x + wide, d - wide);
-    sum[0] = ((sum[0] + sum[1]) + (sum[2] + sum[3])) + c;
-    const float about = lanes_sum(&sum[0]) / (float)d;
-    sum[0] = sum[1] = splat(0.0f);
-    for (size_t i = 0; i < wide; i += 8) {
-        c = LOAD(x + i) - splat(about);
-        sum[i / 8 % 2] += c;
-        squares[i / 8 % 2] += c * c;
-    }
-    float tail = 0.0f, tail_squares = 0.0f;
-    for (size_t i = wide; i < d; i++) {
-        tail += x[i] - about;
-        tail_squares += (x[i] - about) * (x[i] - about);
-    }
-    sum[0] += sum[1];
-    squares[0] += squares[1];
-    const float off = (lanes_sum(&sum[0]) + tail) / (float)d, mean = about + off;
-    const float variance = (lanes_sum(&squares[0]) + tail_squares) / (float)d - off * off;
+    float squares;
+    const float about = deviations(x, d, 0.0f, &squares) / (float)d;
+    const float off = deviations(x, d, about, &squares) / (float)d, mean = about + off;
+    const float variance = squares / (float)d - off * off;
     const float rstd = 1.0f / sqrtf((0.0f > variance ? 0.0f : variance) + eps);
-    for (size_t i = 0; i < d; i++) y[i] = gamma[i] * ((x[i] - mean) * rstd) + beta[i];
+
+    const size_t wide = d & ~(size_t)7;
+
+    for (size_t i = 0; i < wide; i += 8)
+        STORE(y + i, LOAD(gamma + i) * ((LOAD(x + i) - splat(mean)) * splat(rstd)) + LOAD(beta + i));
+    for (size_t i = wide; i < d; i++) y[i] = gamma[i] * ((x[i] - mean) * rstd) + beta[i];
     stats[0] = mean;
     stats[1] = rstd;
 }
@@ -155,19 +185,21 @@ void TWIN(tfm_layer_norm)(float *y, float *stats, const float *x, const float *g
 INLINE void norm_sums(float means[2], const float *dy, const float *x, const float *stats, const float *gamma, size_t d,
                       float *d_gamma, float *d_beta)
 {
-    const size_t wide = d & ~(size_t)7;
+    const size_t pairs = d & ~(size_t)15;
     const float mean = stats[0], rstd = stats[1];
     v8 sum[2] = {{0}}, dot[2] = {{0}};
     float tail_sum = 0.0f, tail_dot = 0.0f;
 
-    for (size_t i = 0; i < wide; i += 8) {
-        const v8 grad = LOAD(dy + i), xhat = (LOAD(x + i) - splat(mean)) * splat(rstd), g = grad * LOAD(gamma + i);
-        sum[i / 8 % 2] += g;
-        dot[i / 8 % 2] += g * xhat;
-        STORE(d_gamma + i, LOAD(d_gamma + i) + grad * xhat);
-        STORE(d_beta + i, LOAD(d_beta + i) + grad);
-    }
-    for (size_t i = wide; i < d; i++) {
+    for (size_t i = 0; i < pairs; i += 16)
+        for (size_t k = 0; k < 2; k++) {
+            const size_t at = i + 8 * k;
+            const v8 grad = LOAD(dy + at), xhat = (LOAD(x + at) - splat(mean)) * splat(rstd), g = grad * LOAD(gamma + at);
+            sum[k] += g;
+            dot[k] += g * xhat;
+            STORE(d_gamma + at, LOAD(d_gamma + at) + grad * xhat);
+            STORE(d_beta + at, LOAD(d_beta + at) + grad);
+        }
+    for (size_t i = pairs; i < d; i++) {
         const float xhat = (x[i] - mean) * rstd, g = dy[i] * gamma[i];
         tail_sum += g;
         tail_dot += g * xhat;
@@ -184,21 +216,21 @@ INLINE void norm_sums(float means[2], const float *dy, const float *x, const flo
 void TWIN(tfm_layer_norm_backward)(float *dx, bool add, const float *dy, const float *x, const float *stats,
                                    const float *gamma, size_t d, float *d_gamma, float *d_beta)
 {
+    const size_t wide = d & ~(size_t)7;
     const float mean = stats[0], rstd = stats[1];
     float means[2];
 
     norm_sums(means, dy, x, stats, gamma, d, d_gamma, d_beta);
-    const float mean_g = means[0], mean_gx = means[1];
-    if (add)
-        for (size_t i = 0; i < d; i++) {
-            const float xhat = (x[i] - mean) * rstd;
-            dx[i] += rstd * (dy[i] * gamma[i] - mean_g - xhat * mean_gx);
-        }
-    else
-        for (size_t i = 0; i < d; i++) {
-            const float xhat = (x[i] - mean) * rstd;
-            dx[i] = rstd * (dy[i] * gamma[i] - mean_g - xhat * mean_gx);
-        }
+    for (size_t i = 0; i < wide; i += 8) {
+        const v8 xhat = (LOAD(x + i) - splat(mean)) * splat(rstd);
+        v8 u = splat(rstd) * (LOAD(dy + i) * LOAD(gamma + i) - splat(means[0]) - xhat * splat(means[1]));
+        if (add) u += LOAD(dx + i);
+        STORE(dx + i, u);
+    }
+    for (size_t i = wide; i < d; i++) {
+        const float u = rstd * (dy[i] * gamma[i] - means[0] - (x[i] - mean) * rstd * means[1]);
+        dx[i] = add ? dx[i] + u : u;
+    }
 }
 
 static float row_max(const float *z, size_t n)

@@ -19,6 +19,7 @@ const tfm_kernels *TWIN(tfm_kernels_table)(void)
         .dropout = TWIN(tfm_dropout),
         .add_dropped = TWIN(tfm_add_dropped),
         .add = TWIN(tfm_add_to),
+        .add_rows = TWIN(tfm_add_rows),
         .axpby = TWIN(tfm_axpby),
         .sum_squares = TWIN(tfm_sum_squares),
         .layer_norm = TWIN(tfm_layer_norm),

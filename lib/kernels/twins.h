@@ -18,6 +18,7 @@ void TWIN(tfm_relu_backward)(float *dy, const float *y, size_t n, float scale);
 void TWIN(tfm_dropout)(float *y, const float *x, size_t n, const tfm_dropout *dropout, uint32_t row, uint64_t first);
 void TWIN(tfm_add_dropped)(float *y, const float *x, const float *s, size_t n, const tfm_dropout *dropout, uint32_t row);
 void TWIN(tfm_add_to)(float *y, const float *x, size_t n);
+void TWIN(tfm_add_rows)(float *y, const float *x, size_t stride, size_t rows, size_t n);
 void TWIN(tfm_axpby)(float *y, float a, const float *x, float b, size_t n);
 double TWIN(tfm_sum_squares)(const float *x, size_t n);
 void TWIN(tfm_layer_norm)(float *y, float *stats, const float *x, const float *gamma, const float *beta, size_t d, float eps);
