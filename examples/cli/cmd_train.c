@@ -195,7 +195,7 @@ const command command_train = {
                 "    tfm train ... the same options ... --resume\n\n"
                 "  The base model of the paper, updates of 25,000 tokens:\n"
                 "    tfm train --src a.en --src b.en --tgt a.de --tgt b.de --model base.tfm \\\n"
-                "        --preset base --vocab-size 37000 --batch-tokens 5000 --accumulate 5 \\\n"
+                "        --preset base --vocab-size 37000 --batch-tokens 25000 --memory 6G \\\n"
                 "        --checkpoint-minutes 10 --average 5\n",
     .options = rows,
     .args_size = sizeof(train_args),
