@@ -72,7 +72,10 @@ static void parameter_columns(const void *args, size_t begin, size_t end, size_t
     }
 }
 
-/* Where the gradient of x + s is made. It is that of x and, masked, of s: it is only copied where x has one from elsewhere already. */
+/*
+ * Where the gradient of x + s is made. It is that of x and, masked, of s: it is only copied where x has one from elsewhere
+ * already.
+ */
 static void place_gradients(tfm_run *run, pass *p)
 {
     const norm_args *a = p->a;

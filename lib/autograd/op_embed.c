@@ -42,7 +42,8 @@ static void forward_rows(const void *args, size_t begin, size_t end, size_t thre
 }
 
 /*
- * An id may stand in many rows: each thread owns columns and goes through the rows in order. Columns begin at groups of the masks.
+ * An id may stand in many rows: each thread owns columns and goes through the rows in order. Columns begin at groups of
+ * the masks.
  */
 static void scatter_columns(const void *args, size_t begin, size_t end, size_t thread)
 {

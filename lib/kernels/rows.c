@@ -45,8 +45,8 @@ INLINE void masked_groups(float *y, const float *x, const float *s, size_t n, co
 
 void TWIN(tfm_dropout)(float *y, const float *x, size_t n, const tfm_dropout *d, uint32_t row, uint64_t first)
 {
-    const size_t to_next = -first % TFM_MASK, head = to_next < n ? to_next : n, whole = (n - head) & ~(size_t)(TFM_MASK - 1);
-    const size_t done = head + whole;
+    const size_t to_next = -first % TFM_MASK, head = to_next < n ? to_next : n;
+    const size_t whole = (n - head) & ~(size_t)(TFM_MASK - 1), done = head + whole;
 
     if (!d->threshold) {
         if (y != x) memcpy(y, x, n * sizeof *y);
@@ -162,9 +162,11 @@ INLINE float deviations(const float *x, size_t d, float about, float *squares)
 
 /*
  * error: y within 2^-24 ((d / 8 + 16) |gamma xhat| + 2 |gamma mean| / s + |y| + |beta|).
- * why: the mean's rounding error would come back times 1 / sqrt(eps); the second pass takes it out, so that a constant row gives beta.
+ * why: the mean's rounding error would come back times 1 / sqrt(eps); the second pass takes it out, so that a constant
+ * row gives beta.
  */
-void TWIN(tfm_layer_norm)(float *y, float *stats, const float *x, const float *gamma, const float *beta, size_t d, float eps)
+void TWIN(tfm_layer_norm)(float *y, float *stats, const float *x, const float *gamma, const float *beta, size_t d,
+                          float eps)
 {
     float squares;
     const float about = deviations(x, d, 0.0f, &squares) / (float)d;
@@ -193,7 +195,8 @@ INLINE void norm_sums(float means[2], const float *dy, const float *x, const flo
     for (size_t i = 0; i < pairs; i += 16)
         for (size_t k = 0; k < 2; k++) {
             const size_t at = i + 8 * k;
-            const v8 grad = LOAD(dy + at), xhat = (LOAD(x + at) - splat(mean)) * splat(rstd), g = grad * LOAD(gamma + at);
+            const v8 grad = LOAD(dy + at), g = grad * LOAD(gamma + at);
+            const v8 xhat = (LOAD(x + at) - splat(mean)) * splat(rstd);
             sum[k] += g;
             dot[k] += g * xhat;
             STORE(d_gamma + at, LOAD(d_gamma + at) + grad * xhat);
@@ -248,7 +251,7 @@ static float row_max(const float *z, size_t n)
     return max;
 }
 
-/* Up to 1,024 elements: adds to the plain sum and to that of exp(z - max), which is written to e where e is not NULL. */
+/* Up to 1,024 elements: adds to the plain sum and to that of exp(z - max), which is written to e if e is not NULL. */
 INLINE void sum_block(const float *z, float *e, size_t n, float max, double *plain, double *total)
 {
     v8 s = {0}, t = {0}, x;
@@ -281,7 +284,8 @@ INLINE float log_sum(const float *z, float *e, size_t n, double *sum, double *to
 
     if (max == -INFINITY) max = 0.0f; /* nothing allowed: the result is -inf, not NaN */
     *total = 0.0;
-    for (size_t i = 0; i < n; i += 1024) sum_block(z + i, e ? e + i : NULL, n - i < 1024 ? n - i : 1024, max, &plain, total);
+    for (size_t i = 0; i < n; i += 1024)
+        sum_block(z + i, e ? e + i : NULL, n - i < 1024 ? n - i : 1024, max, &plain, total);
     *sum = plain;
     return max + (float)log(*total);
 }
