@@ -1,14 +1,21 @@
 /* Matrix products: blocking for the caches (Goto and van de Geijn 2008) and the split over threads. */
 #include "kernels/gemm.h"
 
-enum { MC = 96, NC = 1024 }; /* a block of a stays in L2, a slab of b in L3 */
+enum {
+    MC = 96,   /* rows of a block of a, which stays in L2     */
+    NC = 1024, /* columns of a block of b, which stays in L3  */
+    PACK = 64, /* columns that a thread packs at a time       */
+};
 
+/* A product as the threads share it. */
 typedef struct job {
     const tfm_kernels *kernels;
+    const tfm_product *how;
     const tfm_gemm *gemm;
     float *scratch;
     size_t split; /* rows or columns of a task */
     bool by_rows;
+    size_t j, cols, p, k; /* columns and terms of the present block of b */
 } job;
 
 static size_t min(size_t a, size_t b)
@@ -29,40 +36,62 @@ static void epilogue(const tfm_kernels *kernels, const tfm_gemm *g, size_t i, si
                            (uint32_t)r, j);
 }
 
-/* Panels of b, in one block of k, times rows [i, i + rows) of a. */
-static void block(const tfm_product *how, const tfm_gemm *g, const float *pb, float *pa, size_t i, size_t rows, size_t j,
-                  size_t cols, size_t p, size_t k)
+/* Where rows of a are read as they stand: the floats between them; 0: a is packed. */
+static size_t direct_row(const job *t)
 {
-    const float *a = g->a + i * g->a_row + p * g->a_col;
-    const size_t n_items = (k + how->terms - 1) / how->terms, direct = how->takes_rows && g->a_col == 1 ? g->a_row : 0;
+    return t->how->takes_rows && t->gemm->a_col == 1 ? t->gemm->a_row : 0;
+}
+
+/* The present block of b times rows [i, i + rows) of a. */
+static void block(const job *t, const float *pb, float *pa, size_t i, size_t rows)
+{
+    const tfm_product *how = t->how;
+    const tfm_gemm *g = t->gemm;
+    const size_t n_items = (t->k + how->terms - 1) / how->terms, direct = direct_row(t);
+    const float *a = g->a + i * g->a_row + t->p * g->a_col;
 
     if (!direct) {
-        how->pack_a(pa, a, g->a_row, g->a_col, rows, k);
+        how->pack_a(pa, a, g->a_row, g->a_col, rows, t->k);
         a = pa;
     }
-    for (size_t jj = 0; jj < cols; jj += how->nr)
+    for (size_t jj = 0; jj < t->cols; jj += how->nr)
         for (size_t ii = 0; ii < rows; ii += how->mr)
-            how->tile(g->c + (i + ii) * g->c_row + j + jj, g->c_row, a + ii * (direct ? direct : n_items), direct,
-                      pb + jj * n_items, n_items, min(how->mr, rows - ii), min(how->nr, cols - jj), g->add || p);
+            how->tile(g->c + (i + ii) * g->c_row + t->j + jj, g->c_row, a + ii * (direct ? direct : n_items), direct,
+                      pb + jj * n_items, n_items, min(how->mr, rows - ii), min(how->nr, t->cols - jj), g->add || t->p);
+}
+
+/* Rows [i0, i1) of the present block of b, which stands at pb. */
+static void rows_of_block(const job *t, const float *pb, float *pa, size_t i0, size_t i1)
+{
+    const tfm_gemm *g = t->gemm;
+
+    for (size_t i = i0; i < i1; i += MC) {
+        const size_t rows = min(MC, i1 - i);
+        block(t, pb, pa, i, rows);
+        if (t->p + t->k == g->k) epilogue(t->kernels, g, i, rows, t->j, t->cols);
+    }
+}
+
+/* Packs columns [begin, end) of the present block. */
+static void pack(const job *t, float *pb, size_t begin, size_t end)
+{
+    const tfm_gemm *g = t->gemm;
+    const size_t n_items = (t->k + t->how->terms - 1) / t->how->terms;
+
+    t->how->pack_b(pb + begin * n_items, g->b + t->p * g->b_row + (t->j + begin) * g->b_col, g->b_row, g->b_col, t->k, end - begin);
 }
 
 /* Rows [i0, i1) and columns [j0, j1) of c, on one thread. Columns begin at multiples of the tile's. */
-static void product(const tfm_kernels *kernels, const tfm_gemm *g, float *scratch, size_t i0, size_t i1, size_t j0, size_t j1)
+static void product(job t, float *scratch, size_t i0, size_t i1, size_t j0, size_t j1)
 {
-    const tfm_product *how = product_of(kernels, g);
-    float *pa = scratch, *room = scratch + MC * TFM_KC;
+    float *room = scratch + MC * TFM_KC;
 
-    for (size_t j = j0; j < j1; j += NC) {
-        const size_t cols = min(NC, j1 - j);
-        for (size_t p = 0; p < g->k; p += TFM_KC) {
-            const size_t k = min(TFM_KC, g->k - p);
-            const float *pb = g->panels ? tfm_panels_at(g->panels, how, j, p) : room;
-            if (!g->panels) how->pack_b(room, g->b + p * g->b_row + j * g->b_col, g->b_row, g->b_col, k, cols);
-            for (size_t i = i0; i < i1; i += MC) {
-                const size_t rows = min(MC, i1 - i);
-                block(how, g, pb, pa, i, rows, j, cols, p, k);
-                if (p + k == g->k) epilogue(kernels, g, i, rows, j, cols);
-            }
+    for (t.j = j0; t.j < j1; t.j += NC) {
+        t.cols = min(NC, j1 - t.j);
+        for (t.p = 0; t.p < t.gemm->k; t.p += TFM_KC) {
+            t.k = min(TFM_KC, t.gemm->k - t.p);
+            if (!t.gemm->panels) pack(&t, room, 0, t.cols);
+            rows_of_block(&t, t.gemm->panels ? tfm_panels_at(t.gemm->panels, t.how, t.j, t.p) : room, scratch, i0, i1);
         }
     }
 }
@@ -88,23 +117,61 @@ static void run_task(void *arg, size_t task, size_t thread)
     const job *t = arg;
     const tfm_gemm *g = t->gemm;
     const size_t begin = task * t->split;
-    float *scratch = t->scratch + thread * TFM_GEMM_SCRATCH;
-
     const size_t i0 = t->by_rows ? begin : 0, i1 = t->by_rows ? min(begin + t->split, g->m) : g->m;
     const size_t j0 = t->by_rows ? 0 : begin, j1 = t->by_rows ? g->n : min(begin + t->split, g->n);
 
     if (g->a8) product_i8(t->kernels, g, i0, i1, j0, j1);
-    else product(t->kernels, g, scratch, i0, i1, j0, j1);
+    else product(*t, t->scratch + thread * TFM_GEMM_SCRATCH, i0, i1, j0, j1);
+}
+
+/* A block of b is packed by all threads into the first one's scratch, then each takes rows of a. */
+static void pack_task(void *arg, size_t task, size_t thread)
+{
+    const job *t = arg;
+    const size_t begin = task * PACK;
+
+    (void)thread;
+    pack(t, t->scratch + MC * TFM_KC, begin, min(begin + PACK, t->cols));
+}
+
+static void rows_task(void *arg, size_t task, size_t thread)
+{
+    const job *t = arg;
+    const size_t begin = task * t->split;
+
+    rows_of_block(t, t->scratch + MC * TFM_KC, t->scratch + thread * TFM_GEMM_SCRATCH, begin, min(begin + t->split, t->gemm->m));
+}
+
+static void share_blocks(job *t, tfm_pool *pool)
+{
+    const tfm_gemm *g = t->gemm;
+
+    for (t->j = 0; t->j < g->n; t->j += NC) {
+        t->cols = min(NC, g->n - t->j);
+        for (t->p = 0; t->p < g->k; t->p += TFM_KC) {
+            t->k = min(TFM_KC, g->k - t->p);
+            tfm_pool_run(pool, pack_task, t, (t->cols + PACK - 1) / PACK);
+            tfm_pool_run(pool, rows_task, t, (g->m + t->split - 1) / t->split);
+        }
+    }
+}
+
+static size_t rounded_up(size_t n, size_t unit)
+{
+    return (n + unit - 1) / unit * unit;
 }
 
 void tfm_gemm_run(const tfm_kernels *kernels, tfm_pool *pool, float *scratch, const tfm_gemm *gemm)
 {
     const size_t threads = tfm_pool_threads(pool);
-    const bool by_rows = gemm->m >= gemm->n; /* the shorter side is packed by each thread */
-    const size_t unit = by_rows ? product_of(kernels, gemm)->mr : TFM_PACK_UNIT, length = by_rows ? gemm->m : gemm->n;
-    const size_t units = (length + unit - 1) / unit, split = (units + threads - 1) / threads * unit;
-    job t = {kernels, gemm, scratch, split, by_rows};
+    job t = {.kernels = kernels, .how = product_of(kernels, gemm), .gemm = gemm, .scratch = scratch};
+    const bool few_rows = gemm->m < 4 * t.how->mr * threads, wide = gemm->n >= 2 * TFM_PACK_UNIT * threads;
+    const size_t rounds = (gemm->m + threads * MC - 1) / (threads * MC); /* of blocks of rows */
 
     if (!gemm->m || !gemm->n) return;
-    tfm_pool_run(pool, run_task, &t, (length + split - 1) / split);
+    t.by_rows = !few_rows && !(wide && (gemm->panels || direct_row(&t)));
+    if (t.by_rows) t.split = rounded_up((gemm->m + threads * rounds - 1) / (threads * rounds), t.how->mr);
+    else t.split = rounded_up((gemm->n + threads - 1) / threads, TFM_PACK_UNIT);
+    if (t.by_rows && !gemm->panels) share_blocks(&t, pool);
+    else tfm_pool_run(pool, run_task, &t, ((t.by_rows ? gemm->m : gemm->n) + t.split - 1) / t.split);
 }
