@@ -217,7 +217,8 @@ typedef struct tfm_model_options {
     float    layer_norm_eps;   /* inside the root; > 0, default 1e-6                              */
     uint32_t reserved;         /* 0 */
     uint64_t seed;             /* of the random weights; default 1                                */
-    const tfm_allocator *allocator; /* NULL: malloc; must outlive the model                       */
+    const tfm_allocator *allocator; /* NULL: malloc; must outlive the model; decoders take the memory of packed weights from it, each
+                                       in its own thread, one at a time */
 } tfm_model_options;
 
 /* Fills *options with the base model of Table 3. Pass sizeof *options. since 0.1 */
@@ -309,9 +310,16 @@ typedef struct tfm_decoder_options {
     const tfm_allocator *allocator; /* NULL: malloc; must outlive the decoder */
     tfm_decode_progress_fn progress; /* NULL: none */
     void *progress_user;
+    uint32_t min_length;      /* EOS is not offered before it would be this many tokens, EOS counted: its logit counts as -infinity;
+                                 a sentence whose longest output is below ends without it; at most max_length; default 0 */
+    uint32_t dtype;           /* TFM_DTYPE_* of the matrices and of their products; default float32             */
 } tfm_decoder_options;
 
 TFM_API void tfm_decoder_options_init(tfm_decoder_options *options, size_t struct_size);
+/*
+ * The first decoder of a type packs the model's matrices for it, with the model's allocator and the decoder's threads; all decoders of
+ * that type share them, and the model keeps them. Decoders may be created at the same time: one packs, the others wait. since 0.1
+ */
 TFM_API tfm_status tfm_decoder_create(tfm_decoder **out, const tfm_model *model, const tfm_decoder_options *options,
                                       tfm_error *error);
 TFM_API void tfm_decoder_free(tfm_decoder *decoder);

@@ -106,7 +106,7 @@ static const struct {
 } kinds[] = {
     {sizeof(tfm_tokenizer_options), sizeof(tfm_tokenizer_options), init_tokenizer, use_tokenizer_options},
     {sizeof(tfm_model_options), sizeof(tfm_model_options), init_model, use_model_options},
-    {sizeof(tfm_decoder_options), sizeof(tfm_decoder_options), init_decoder, use_decoder_options},
+    {sizeof(tfm_decoder_options), offsetof(tfm_decoder_options, progress_user) + sizeof(void *), init_decoder, use_decoder_options},
     {sizeof(tfm_trainer_options), offsetof(tfm_trainer_options, memory), init_trainer, use_trainer_options},
     {sizeof(tfm_attention_options), sizeof(tfm_attention_options), init_attention, use_attention_options},
     {sizeof(tfm_bleu_options), sizeof(tfm_bleu_options), init_bleu, use_bleu_options},

@@ -33,6 +33,10 @@ static tfm_status check_options(const tfm_decoder_options *o, tfm_error *error)
         return tfm_fail(error, TFM_E_INVALID, "n_best is %u, not in 1..%u (beam)", o->n_best, o->beam);
     if (o->stop_rule > TFM_STOP_WORST)
         return tfm_fail(error, TFM_E_INVALID, "stop_rule is %u, not in 0..%d", o->stop_rule, TFM_STOP_WORST);
+    if (o->max_length && o->min_length > o->max_length)
+        return tfm_fail(error, TFM_E_INVALID, "min_length is %u, more than max_length %u", o->min_length, o->max_length);
+    if (o->dtype > TFM_DTYPE_INT8)
+        return tfm_fail(error, TFM_E_INVALID, "dtype is %u, not in 0..%d", o->dtype, TFM_DTYPE_INT8);
     if (!o->max_source || !o->batch_tokens)
         return tfm_fail(error, TFM_E_INVALID, "%s is 0, must be at least 1",
                         o->max_source ? "batch_tokens" : "max_source");
@@ -42,9 +46,11 @@ static tfm_status check_options(const tfm_decoder_options *o, tfm_error *error)
 static tfm_status begin(tfm_decoder *d, tfm_error *error)
 {
     const tfm_allocator *a = &d->allocator;
+    tfm_transformer packed = d->model->transformer;
     tfm_status status = tfm_pool_create(&d->pool, d->options.n_threads, a, error);
 
-    if (!status) status = tfm_search_create(&d->search, &d->model->transformer, d->pool, &d->options, a, error);
+    if (!status) status = tfm_inference_store_get(d->model->packed, &packed.weights, d->options.dtype, d->pool, error);
+    if (!status) status = tfm_search_create(&d->search, &packed, d->pool, &d->options, a, error);
     if (!status) status = tfm_score_create(&d->score, tfm_search_workspace(d->search), error);
     return status;
 }

@@ -67,13 +67,17 @@ static tfm_model *new_model(const tfm_allocator *a, tfm_error *error)
     return m;
 }
 
-/* With m->data in place: layers, positions. */
+/* With m->data in place: layers, what packs them, positions. */
 static tfm_status finish(tfm_model *m, tfm_error *error)
 {
     const tfm_model_options *o = &m->weights.options;
 
     tfm_weights_bind(&m->weights, m->data, NULL);
     m->transformer.weights = &m->weights;
+    const tfm_inference_source source = {
+        &m->weights, m->file.file ? tfm_safetensors_mapping(m->file.file) : (tfm_mapping){NULL, 0}};
+    const tfm_status status = tfm_inference_store_create(&m->packed, &source, &m->allocator, error);
+    if (status != TFM_OK) return status;
     if (o->positions == TFM_POSITIONS_LEARNED) {
         m->transformer.position_rows = o->max_positions - o->position_offset;
         return TFM_OK;
@@ -289,6 +293,7 @@ void tfm_model_free(tfm_model *m)
     if (m->position)
         tfm_free(&a, m->position, (size_t)TFM_POSITION_ROWS * m->weights.options.d_model, sizeof(float));
     tfm_tokenizer_free(m->tokenizer);
+    tfm_inference_store_free(m->packed);
     tfm_free(&a, m->block, m->weights.size, sizeof(float));
     tfm_weights_destroy(&m->weights);
     tfm_model_file_close(&m->file);

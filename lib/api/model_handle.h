@@ -3,6 +3,7 @@
 #define TFM_MODEL_HANDLE_H
 
 #include "model/forward.h"
+#include "model/inference_store.h"
 #include "model/model_file.h"
 
 enum { TFM_POSITION_ROWS = 1024 }; /* sinusoids made with the model; a decoder makes more when it needs them */
@@ -15,7 +16,8 @@ struct tfm_model {
     const float *data;        /* weights.size floats, end to end in plan order */
     tfm_tokenizer *tokenizer; /* or NULL */
     float *position;          /* [TFM_POSITION_ROWS][d], or NULL when learned */
-    tfm_transformer transformer; /* rates 0 */
+    tfm_transformer transformer; /* rates 0; float32 weights, not packed */
+    tfm_inference_store *packed; /* what decoders multiply by */
 };
 
 /* A model of weights w->options holding a copy of data. tokenizer may be NULL; it is copied. */

@@ -90,6 +90,20 @@ static void int8_product(tfm_run *run, tfm_gemm *gemm)
     run->arena.used = used;
 }
 
+void tfm_linear_product(tfm_run *run, float *y, const float *x, size_t rows, const tfm_linear *w, bool relu,
+                        const tfm_dropout *dropout)
+{
+    tfm_gemm gemm = {
+        .m = rows, .n = w->out, .k = w->in,
+        .a = x, .a_row = w->in, .a_col = 1, .b = w->weight, .b_row = 1, .b_col = w->in, .panels = w->panels,
+        .c = y, .c_row = w->out,
+        .bias = w->bias, .relu = relu, .dropout = dropout,
+    };
+
+    if (w->panels && w->panels->dtype == TFM_DTYPE_INT8) int8_product(run, &gemm);
+    else tfm_run_product(run, &gemm);
+}
+
 void tfm_op_linear(tfm_run *run, tfm_value *y, tfm_value *x, const tfm_linear *w, bool relu, float rate, uint32_t site)
 {
     tfm_run_enter(run, TFM_WORK_LINEAR, 2.0 * (double)x->rows * (double)w->in * (double)w->out);
@@ -97,14 +111,6 @@ void tfm_op_linear(tfm_run *run, tfm_value *y, tfm_value *x, const tfm_linear *w
     const tfm_dropout dropout = tfm_run_dropout(run, rate, site);
     const linear_args args = {x, y, w, relu, dropout.scale};
 
-    tfm_gemm gemm = {
-        .m = x->rows, .n = w->out, .k = w->in,
-        .a = x->data, .a_row = w->in, .a_col = 1, .b = w->weight, .b_row = 1, .b_col = w->in, .panels = w->panels,
-        .c = y->data, .c_row = w->out,
-        .bias = w->bias, .relu = relu, .dropout = dropout.threshold ? &dropout : NULL,
-    };
-
-    if (w->panels && w->panels->dtype == TFM_DTYPE_INT8) int8_product(run, &gemm);
-    else tfm_run_product(run, &gemm);
+    tfm_linear_product(run, y->data, x->data, x->rows, w, relu, dropout.threshold ? &dropout : NULL);
     tfm_run_record(run, linear_backward, &args, sizeof args);
 }

@@ -84,11 +84,7 @@ static void run_chunk(tfm_run *run, chunk *c, tfm_value *x, float *dx, size_t ro
 {
     const tfm_linear *w = c->loss->output;
 
-    tfm_run_product(run, &(tfm_gemm){
-        .m = rows, .n = w->out, .k = w->in,
-        .a = x->data + c->first * w->in, .a_row = w->in, .a_col = 1, .b = w->weight, .b_row = 1, .b_col = w->in,
-        .c = c->logits, .c_row = w->out, .bias = w->bias,
-    });
+    tfm_linear_product(run, c->logits, x->data + c->first * w->in, rows, w, false, NULL);
     tfm_run_rows(run, loss_rows, c, rows, PIECE);
     if (c->gradient) chunk_gradients(run, c, x, dx, rows);
 }
@@ -107,8 +103,11 @@ void tfm_op_loss(tfm_run *run, tfm_value *x, const tfm_loss *loss)
     c.logits = tfm_arena_floats(&run->arena, room, vocab);
     c.row_loss = tfm_arena_take(&run->arena, room, sizeof(double));
     c.row_nll = tfm_arena_take(&run->arena, room, sizeof(double));
-    run->arena.used = used;
-    if (tfm_run_measuring(run)) return;
+    if (tfm_run_measuring(run)) {
+        tfm_linear_product(run, c.logits, x->data, room, loss->output, false, NULL);
+        run->arena.used = used;
+        return;
+    }
     *loss->loss = *loss->nll = 0.0;
     for (; c.first < x->rows; c.first += size) {
         const size_t rows = x->rows - c.first < size ? x->rows - c.first : size;
@@ -118,4 +117,5 @@ void tfm_op_loss(tfm_run *run, tfm_value *x, const tfm_loss *loss)
             *loss->nll += c.row_nll[r];
         }
     }
+    run->arena.used = used;
 }

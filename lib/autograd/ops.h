@@ -41,6 +41,10 @@ void tfm_op_embed(tfm_run *run, tfm_value *y, const tfm_embed *embed);
 /* y = x W^T + b (3.2.2); with relu: max(0, .), then dropout (3.3). */
 void tfm_op_linear(tfm_run *run, tfm_value *y, tfm_value *x, const tfm_linear *w, bool relu, float rate, uint32_t site);
 
+/* The product of a linear layer by itself, for operations that hold one: y [rows][out] of x [rows][in]. dropout may be NULL. */
+void tfm_linear_product(tfm_run *run, float *y, const float *x, size_t rows, const tfm_linear *w, bool relu,
+                        const tfm_dropout *dropout);
+
 /*
  * Sub-layer connection (3.1): sum = x + dropout(s), y = LN(sum). Post-norm goes on with y alone, pre-norm with both.
  * s NULL: only the norm of x (pass sum == x). y NULL (and norm NULL): only the sum. sum may lie over s.

@@ -67,6 +67,16 @@ void tfm_file_unmap(tfm_mapping *mapping)
     *mapping = (tfm_mapping){0};
 }
 
+void tfm_file_release(const tfm_mapping *mapping, const void *from, size_t size)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), base = (uintptr_t)mapping->data, at = (uintptr_t)from;
+
+    if (at < base || at - base >= mapping->size) return;
+    if (size > mapping->size - (at - base)) size = mapping->size - (at - base);
+    const uintptr_t begin = at / page * page; /* whole pages: what they share with others is read again too */
+    madvise((void *)begin, at + size - begin, MADV_DONTNEED);
+}
+
 /* The regular file, present or not, that path names once symbolic links are followed. */
 static tfm_status resolve(char target[PATH_MAX], const char *path, tfm_error *error)
 {

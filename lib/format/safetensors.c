@@ -1,7 +1,6 @@
 /* Reads the native format: every claim of a header is checked before it is believed. */
 #include "format/safetensors.h"
 
-#include "base/file.h"
 #include "format/safetensors_layout.h"
 
 #include <inttypes.h>
@@ -356,6 +355,11 @@ tfm_text tfm_safetensors_metadata(const tfm_safetensors *file, const char *key)
     const json_t *value = json_object_get(json_object_get(file->header, METADATA), key);
 
     return (tfm_text){json_string_value(value), json_string_length(value)};
+}
+
+tfm_mapping tfm_safetensors_mapping(const tfm_safetensors *file)
+{
+    return file->mapping;
 }
 
 tfm_status tfm_safetensors_verify(const tfm_safetensors *file, tfm_error *error)

@@ -2,6 +2,7 @@
 #ifndef TFM_SAFETENSORS_H
 #define TFM_SAFETENSORS_H
 
+#include "base/file.h"
 #include "tensor/tensor.h"
 
 /* An open file: immutable, share it between threads freely. */
@@ -24,6 +25,9 @@ size_t tfm_safetensors_count(const tfm_safetensors *file);
 const tfm_tensor *tfm_safetensors_at(const tfm_safetensors *file, size_t index);       /* NULL: out of range */
 const tfm_tensor *tfm_safetensors_find(const tfm_safetensors *file, const char *name); /* NULL: absent       */
 tfm_text tfm_safetensors_metadata(const tfm_safetensors *file, const char *key); /* {NULL, 0}: absent; terminated */
+
+/* Where the file is mapped; {NULL, 0} when it was parsed in memory. */
+tfm_mapping tfm_safetensors_mapping(const tfm_safetensors *file);
 
 /* Reads all data and compares it with metadata "checksum"; TFM_OK when a file of others has none. */
 tfm_status tfm_safetensors_verify(const tfm_safetensors *file, tfm_error *error);

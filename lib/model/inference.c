@@ -6,6 +6,7 @@ enum { MOST_PER_LAYER = 7, ENDS = 3 }; /* matrices of a decoder layer; embedding
 /* A walk over the matrices that inference multiplies by, or takes rows of. */
 typedef struct walk {
     tfm_inference *to;
+    const tfm_inference_source *source;
     const tfm_linear **from; /* the source's matrix of each panels */
 } walk;
 
@@ -41,9 +42,10 @@ static void add_feedforward(walk *w, tfm_feedforward_layer *to, const tfm_feedfo
     add(w, &to->outer, &from->outer);
 }
 
-static void add_all(walk *w, const tfm_weights *from)
+static void add_all(walk *w)
 {
     tfm_weights *to = &w->to->weights;
+    const tfm_weights *from = w->source->weights;
 
     for (uint32_t i = 0; i < to->options.n_encoder_layers; i++) {
         add_attention(w, &to->encoder[i].attention, &from->encoder[i].attention, false);
@@ -87,7 +89,9 @@ static void pack_piece(void *arg, size_t task, size_t thread)
     for (; task >= pieces_of(&j->w->to->panels[i]); i++) task -= pieces_of(&j->w->to->panels[i]);
     const tfm_panels *panels = &j->w->to->panels[i];
     const size_t begin = task * ROWS, end = begin + ROWS < panels->n ? begin + ROWS : panels->n;
-    tfm_panels_fill(panels, j->kernels, j->w->from[i]->weight, begin, end, j->scratch + thread * j->scratch_size);
+    const float *weight = j->w->from[i]->weight;
+    tfm_panels_fill(panels, j->kernels, weight, begin, end, j->scratch + thread * j->scratch_size);
+    tfm_file_release(&j->w->source->mapping, weight + begin * panels->k, (end - begin) * panels->k * sizeof *weight);
 }
 
 /* Room for the panels: measured, then taken. */
@@ -126,20 +130,20 @@ static size_t most_panels(const tfm_inference *to)
     return (size_t)MOST_PER_LAYER * ((size_t)o->n_encoder_layers + o->n_decoder_layers) + ENDS;
 }
 
-tfm_status tfm_inference_create(tfm_inference *out, const tfm_weights *source, uint32_t dtype, tfm_pool *pool,
+tfm_status tfm_inference_create(tfm_inference *out, const tfm_inference_source *source, uint32_t dtype, tfm_pool *pool,
                                 const tfm_allocator *a, tfm_error *error)
 {
     tfm_status status;
     bool done = false;
 
     *out = (tfm_inference){.dtype = dtype};
-    status = tfm_weights_create(&out->weights, &source->options, a, error);
+    status = tfm_weights_create(&out->weights, &source->weights->options, a, error);
     if (status != TFM_OK) return status;
     const size_t most = most_panels(out);
-    walk w = {out, tfm_alloc(a, most, sizeof *w.from)};
+    walk w = {out, source, tfm_alloc(a, most, sizeof *w.from)};
     out->panels = tfm_alloc(a, most, sizeof *out->panels);
     if (w.from && out->panels) {
-        add_all(&w, source);
+        add_all(&w);
         done = pack(&w, pool, a);
     }
     tfm_free(a, w.from, most, sizeof *w.from);

@@ -2,6 +2,7 @@
 #ifndef TFM_INFERENCE_H
 #define TFM_INFERENCE_H
 
+#include "base/file.h"
 #include "model/weights.h"
 
 typedef struct tfm_inference {
@@ -12,8 +13,14 @@ typedef struct tfm_inference {
     tfm_block block; /* of the panels */
 } tfm_inference;
 
-/* source is bound to data that stays where it is. dtype: TFM_DTYPE_*. Without pool the caller's thread does all. */
-tfm_status tfm_inference_create(tfm_inference *out, const tfm_weights *source, uint32_t dtype, tfm_pool *pool,
+/* A model's weights, bound to data that stays where it is. mapping: {NULL, 0}, or of the file that the data lies in. */
+typedef struct tfm_inference_source {
+    const tfm_weights *weights;
+    tfm_mapping mapping;
+} tfm_inference_source;
+
+/* dtype: TFM_DTYPE_*. What was packed is released from the mapping at once: no more than a few pieces are in memory twice. */
+tfm_status tfm_inference_create(tfm_inference *out, const tfm_inference_source *source, uint32_t dtype, tfm_pool *pool,
                                 const tfm_allocator *allocator, tfm_error *error);
 void tfm_inference_destroy(tfm_inference *inference);
 

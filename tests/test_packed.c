@@ -1,0 +1,278 @@
+/* Models with packed weights: what decoders share, in every type, and that packing float32 changes no bit. */
+#include "decoder_models.h"
+
+#include "api/decoder_handle.h"
+
+#include <pthread.h>
+
+enum { PAIRS = 40, CREATORS = 4, DTYPES = TFM_DTYPE_INT8 + 1 };
+
+static tfm_model_options odd_options(void)
+{
+    tfm_model_options o = small_options();
+
+    o.d_model = 36;
+    o.d_ff = 70;
+    o.sharing = TFM_SHARE_NONE;
+    o.attention_bias = 1;
+    o.source_vocab_size = 57;
+    o.norm_order = TFM_PRE_NORM;
+    o.positions = TFM_POSITIONS_LEARNED;
+    return o;
+}
+
+/* Two forms: post-norm with one matrix for all embeddings, pre-norm with three and learned positions. */
+static tfm_model *form_make(int form)
+{
+    const tfm_model_options o = form ? odd_options() : small_options();
+
+    return model_changed(&o, NULL, sharpen);
+}
+
+/* A decoder that multiplies by the model's float32 matrices as they are. */
+static tfm_decoder *unpacked_decoder_of(const tfm_model *m, const tfm_decoder_options *o)
+{
+    tfm_decoder *d = decoder_of(m, o);
+
+    tfm_search_workspace(d->search)->transformer.weights = &m->weights;
+    return d;
+}
+
+static void same_scoring(tfm_decoder *a, tfm_decoder *b, const tfm_ids *sources, const tfm_ids *targets)
+{
+    ck_assert_ok(tfm_decoder_logprobs_ids(a, sources, targets, PAIRS, &error), error);
+    ck_assert_ok(tfm_decoder_logprobs_ids(b, sources, targets, PAIRS, &error), error);
+    for (size_t i = 0; i < PAIRS; i++) {
+        size_t n, n_b;
+        const float *x = tfm_decoder_token_logprobs(a, i, &n), *y = tfm_decoder_token_logprobs(b, i, &n_b);
+        ck_assert_uint_eq(n, n_b);
+        if (n) ck_assert_mem_eq(x, y, n * sizeof *x);
+    }
+}
+
+static void same_attention(tfm_decoder *a, tfm_decoder *b, tfm_ids source, tfm_ids target)
+{
+    const float *x, *y;
+    size_t rows, cols;
+
+    for (uint32_t kind = 0; kind <= TFM_ATTENTION_CROSS; kind++) {
+        ck_assert_ok(tfm_decoder_attention(a, source, target, kind, 1, 1, &x, &rows, &cols, &error), error);
+        ck_assert_ok(tfm_decoder_attention(b, source, target, kind, 1, 1, &y, &rows, &cols, &error), error);
+        ck_assert_mem_eq(x, y, rows * cols * sizeof *x);
+    }
+}
+
+/* Results of a and b on the same work, to the bit. */
+static void same_work(tfm_decoder *a, tfm_decoder *b)
+{
+    tfm_ids sentences[SENTENCES];
+
+    sentences_make(sentences);
+    ck_assert_ok(tfm_decoder_translate_ids(a, sentences, PAIRS, &error), error);
+    ck_assert_ok(tfm_decoder_translate_ids(b, sentences, PAIRS, &error), error);
+    for (size_t i = 0; i < PAIRS; i++) same_results(a, i, b, i);
+    same_scoring(a, b, sentences, sentences + PAIRS);
+    same_attention(a, b, sentences[0], sentences[1]);
+}
+
+START_TEST(float32_packed_or_not_gives_the_same_bits)
+{
+    for (int form = 0; form < 2; form++) {
+        const tfm_decoder_options o = decoder_options(4);
+        tfm_model *m = form_make(form);
+        tfm_decoder *a = decoder_of(m, &o), *b = unpacked_decoder_of(m, &o);
+        ck_assert_ptr_null(tfm_search_workspace(a->search)->transformer.weights->output.weight);
+        ck_assert_ptr_nonnull(tfm_search_workspace(b->search)->transformer.weights->output.weight);
+        same_work(a, b);
+        tfm_decoder_free(a);
+        tfm_decoder_free(b);
+        tfm_model_free(m);
+    }
+}
+END_TEST
+
+/* Each sentence by itself, on one thread, against all of them at once on others. */
+START_TEST(each_type_gives_the_same_bits_in_any_batch_and_on_any_threads)
+{
+    tfm_ids sentences[SENTENCES];
+
+    sentences_make(sentences);
+    for (uint32_t dtype = 0; dtype < DTYPES; dtype++)
+        for (uint32_t threads = 1; threads <= 5; threads += 2) {
+            tfm_decoder_options o = decoder_options(3);
+            tfm_model *m = form_make((int)(threads & 2) / 2);
+            o.dtype = dtype;
+            tfm_decoder *alone = decoder_of(m, &o);
+            o.n_threads = threads;
+            o.batch_tokens = threads == 3 ? 97 : 4096;
+            tfm_decoder *together = decoder_of(m, &o);
+            same_scoring(alone, together, sentences, sentences + PAIRS);
+            ck_assert_ok(tfm_decoder_translate_ids(together, sentences, PAIRS, &error), error);
+            for (size_t i = 0; i < PAIRS; i++) {
+                ck_assert_ok(tfm_decoder_translate_ids(alone, &sentences[i], 1, &error), error);
+                same_results(alone, 0, together, i);
+            }
+            tfm_decoder_free(alone);
+            tfm_decoder_free(together);
+            tfm_model_free(m);
+        }
+}
+END_TEST
+
+static double pair_logprob(const tfm_model *m, uint32_t dtype, tfm_ids source, tfm_ids target)
+{
+    tfm_decoder_options o = decoder_options(1);
+
+    o.dtype = dtype;
+    tfm_decoder *d = decoder_of(m, &o);
+    ck_assert_ok(tfm_decoder_logprobs_ids(d, &source, &target, 1, &error), error);
+    const double logprob = tfm_decoder_pair_logprob(d, 0);
+    tfm_decoder_free(d);
+    return logprob;
+}
+
+/* Rounding moves the scores of a sharp random model by hundredths of a nat a token; 0 would mean that nothing was rounded. */
+START_TEST(rounded_types_are_near_and_not_equal)
+{
+    tfm_ids s[SENTENCES];
+    tfm_model *m = form_make(1);
+
+    sentences_make(s);
+    for (size_t i = 0; i < 10; i++) {
+        const double f32 = pair_logprob(m, TFM_DTYPE_F32, s[i], s[i + 20]);
+        const double bf16 = pair_logprob(m, TFM_DTYPE_BF16, s[i], s[i + 20]);
+        const double int8 = pair_logprob(m, TFM_DTYPE_INT8, s[i], s[i + 20]);
+        ck_assert(bf16 != f32 && int8 != f32 && bf16 != int8);
+        ck_assert_double_le(fabs(bf16 - f32), 0.05 * (double)s[i + 20].size);
+        ck_assert_double_le(fabs(int8 - f32), 0.1 * (double)s[i + 20].size);
+    }
+    tfm_model_free(m);
+}
+END_TEST
+
+START_TEST(decoders_of_a_type_share_its_weights)
+{
+    tfm_model *m = form_make(0);
+    tfm_decoder_options o = decoder_options(1);
+    const tfm_weights *shared[DTYPES];
+
+    for (uint32_t i = 0; i < 2 * DTYPES; i++) {
+        o.dtype = i % DTYPES;
+        tfm_decoder *d = decoder_of(m, &o);
+        const tfm_weights *w = tfm_search_workspace(d->search)->transformer.weights;
+        ck_assert_uint_eq(w->output.panels->dtype, o.dtype);
+        ck_assert(i < DTYPES || w == shared[o.dtype]);
+        shared[o.dtype] = w;
+        ck_assert_ptr_eq(w->output.panels, w->source_embedding.panels); /* tied: packed once */
+        tfm_decoder_free(d);
+    }
+    ck_assert(shared[0] != shared[1] && shared[1] != shared[2]);
+    tfm_model_free(m);
+}
+END_TEST
+
+START_TEST(an_unknown_type_is_refused)
+{
+    tfm_model *m = form_make(0);
+    tfm_decoder_options o = decoder_options(1);
+    tfm_decoder *d = NULL;
+
+    o.dtype = DTYPES;
+    ck_assert_status(tfm_decoder_create(&d, m, &o, &error), TFM_E_INVALID, error);
+    ck_assert_str_eq(error.message, "dtype is 3, not in 0..2");
+    ck_assert_ptr_null(d);
+    tfm_model_free(m);
+}
+END_TEST
+
+typedef struct creator {
+    pthread_t thread;
+    const tfm_model *model;
+    uint32_t dtype;
+    tfm_ids sentence;
+    double score;
+} creator;
+
+static void *create_and_translate(void *arg)
+{
+    creator *c = arg;
+    tfm_decoder_options o = decoder_options(2);
+    tfm_decoder *d;
+
+    o.dtype = c->dtype;
+    o.n_threads = 2;
+    if (tfm_decoder_create(&d, c->model, &o, NULL) != TFM_OK) return NULL;
+    if (tfm_decoder_translate_ids(d, &c->sentence, 1, NULL) == TFM_OK) c->score = tfm_decoder_score(d, 0, 0);
+    tfm_decoder_free(d);
+    return NULL;
+}
+
+START_TEST(decoders_are_created_by_many_threads_at_once)
+{
+    tfm_ids sentences[SENTENCES];
+
+    sentences_make(sentences);
+    for (int round = 0; round < 10; round++) {
+        tfm_model *m = form_make(round % 2);
+        creator c[CREATORS];
+        for (uint32_t i = 0; i < CREATORS; i++) {
+            c[i] = (creator){.model = m, .dtype = i % 2 ? TFM_DTYPE_INT8 : TFM_DTYPE_F32, .sentence = sentences[0]};
+            ck_assert_int_eq(pthread_create(&c[i].thread, NULL, create_and_translate, &c[i]), 0);
+        }
+        for (int i = 0; i < CREATORS; i++) ck_assert_int_eq(pthread_join(c[i].thread, NULL), 0);
+        ck_assert(c[0].score < 0.0 && c[0].score == c[2].score && c[1].score < 0.0 && c[1].score == c[3].score);
+        tfm_model_free(m);
+    }
+}
+END_TEST
+
+/* The model's allocator fails while a decoder packs: nothing is kept, and the next attempt packs. */
+START_TEST(packing_without_memory)
+{
+    for (uint32_t dtype = 0; dtype < DTYPES; dtype++) {
+        faulty f = {.fail_at = SIZE_MAX};
+        const tfm_allocator a = faulty_allocator(&f);
+        tfm_model_options o = small_options();
+        tfm_decoder_options d_options = decoder_options(1);
+        tfm_status status = TFM_E_NOMEM;
+        tfm_decoder *d;
+        tfm_model *m;
+        size_t n = 0;
+        o.allocator = &a;
+        d_options.dtype = dtype;
+        ck_assert_ok(tfm_model_create(&m, &o, NULL, &error), error);
+        const size_t live = f.live;
+        for (; status != TFM_OK; n++) {
+            f.fail_at = f.calls + n;
+            status = tfm_decoder_create(&d, m, &d_options, &error);
+            if (status == TFM_OK) break;
+            ck_assert_status(status, TFM_E_NOMEM, error);
+            ck_assert_uint_eq(f.live, live);
+        }
+        ck_assert_uint_ge(n, 6);
+        tfm_decoder_free(d);
+        ck_assert_uint_gt(f.live, live); /* the model keeps its panels */
+        tfm_model_free(m);
+        ck_assert_uint_eq(f.live, 0);
+    }
+}
+END_TEST
+
+static Suite *packed_suite(void)
+{
+    Suite *suite = suite_create("packed");
+    TCase *tc = tcase_create("packed");
+
+    tcase_set_timeout(tc, 120);
+    tcase_add_test(tc, float32_packed_or_not_gives_the_same_bits);
+    tcase_add_test(tc, each_type_gives_the_same_bits_in_any_batch_and_on_any_threads);
+    tcase_add_test(tc, rounded_types_are_near_and_not_equal);
+    tcase_add_test(tc, decoders_of_a_type_share_its_weights);
+    tcase_add_test(tc, an_unknown_type_is_refused);
+    tcase_add_test(tc, decoders_are_created_by_many_threads_at_once);
+    tcase_add_test(tc, packing_without_memory);
+    suite_add_tcase(suite, tc);
+    return suite;
+}
+
+TESTING_MAIN(packed_suite)
