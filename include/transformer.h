@@ -508,10 +508,12 @@ TFM_API tfm_status tfm_trainer_save(tfm_trainer *trainer, const char *path, tfm_
 /* A copy of the present weights. since 0.1 */
 TFM_API tfm_status tfm_trainer_model(const tfm_trainer *trainer, tfm_model **out, tfm_error *error);
 
-#define TFM_PROFILE_OPERATION 0 /* of the model in training, one after another             */
-#define TFM_PROFILE_PHASE     1 /* of the training as a whole, likewise: a step is made of several */
+/* ------------------------------------------------------------------------------------------------- profiles ---- */
 
-/* How long one kind of work took since the trainer was created, on the calling thread. Grows at the end. */
+#define TFM_PROFILE_OPERATION 0 /* of the model, one after another                                                    */
+#define TFM_PROFILE_PHASE     1 /* of the work as a whole, likewise: a training step, a translation is made of several */
+
+/* How long one kind of work took since its trainer or decoder was created, on the calling thread. Grows at the end. */
 typedef struct tfm_profile_entry {
     uint32_t struct_size;
     uint32_t kind;     /* TFM_PROFILE_*                                                             */
@@ -525,6 +527,10 @@ typedef struct tfm_profile_entry {
 TFM_API size_t tfm_trainer_profile_count(const tfm_trainer *trainer);
 /* struct_size = sizeof *out. TFM_E_INVALID when there is no such entry. since 0.1 */
 TFM_API tfm_status tfm_trainer_profile_at(const tfm_trainer *trainer, size_t index, tfm_profile_entry *out, size_t struct_size,
+                                          tfm_error *error);
+/* The same of translations; scoring and attention weights are not counted. since 0.1 */
+TFM_API size_t tfm_decoder_profile_count(const tfm_decoder *decoder);
+TFM_API tfm_status tfm_decoder_profile_at(const tfm_decoder *decoder, size_t index, tfm_profile_entry *out, size_t struct_size,
                                           tfm_error *error);
 
 /* ------------------------------------------------------------------------------------- mathematics, metrics ---- */

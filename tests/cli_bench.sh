@@ -58,6 +58,25 @@ refused "train: too much" 2 "is more than 16777216 tokens" "$tfm" bench train --
 refused "train: no step" 2 "not a whole number in 1\.\." "$tfm" bench train --steps 0
 refused "train: a type" 2 "not one of f32|bf16" "$tfm" bench train --dtype f64
 
+decode=(bench decode --set n_encoder_layers=1 --set n_decoder_layers=2 --set d_model=32 --set d_ff=64 --set n_heads=2 --vocab 100)
+works "decode" "$tfm" "${decode[@]}" --sentences 5 --batch 2 --src-len 5 --tgt-len 7 --beam 3
+check "decode: what it did" says "x['bench'] == 'decode' and x['preset'] == 'tiny' and x['threads'] == 1 and x['dtype'] == 'f32'
+    and [x[k] for k in ('batch', 'beam', 'src_len', 'tgt_len', 'vocab', 'sentences')] == [2, 3, 5, 7, 100, 6]"
+check "decode: rates agree" says "math.isclose(x['sentences_per_s'], 1e3 / x['ms'], rel_tol=0.02)
+    and math.isclose(x['tokens_per_s'], 7 * x['sentences_per_s'], rel_tol=0.01) and 0 < x['ms'] <= x['p95_ms']"
+# As above, of one sentence: cross-attention's keys and values in each of two decoder layers, the decoder for each of three hypotheses.
+macs=$((5 * (4 * 1024 + 4096 + 2 * 2 * 1024 + 10 * 32) + 3 * 7 * (2 * (6 * 1024 + 4096 + 14 * 32 + 10 * 32) + 3200)))
+check "decode: the paper's operations" says "math.isclose(x['mflop_per_token'], 2e-6 * $macs / 7, rel_tol=1e-3)"
+check "decode: utilisation agrees" says "x['gemm'] in ('blis', 'own') and x['gemm_gflops'] > 0
+    and abs(x['utilisation'] - 1e-3 * x['mflop_per_token'] * x['tokens_per_s'] / x['gemm_gflops']) <= 0.02 * x['utilisation'] + 1e-4"
+check "decode: the process" says "1 < x['rss_mb'] < 4000 and x['load_ms'] > 0"
+check "decode: phases" says "set(x['seconds']) >= {'linear', 'attention', 'choice', 'encoder', 'decoder steps'}"
+TMPDIR=. works "decode: profile" "$tfm" "${decode[@]}" --sentences 2 --batch 1 --tgt-len 3 --beam 1 --threads 2 --profile --quiet
+check "decode: profile: three steps of two sentences" grep -Eq "^  decoder steps +6 " err
+check "decode: nothing is left" equal "$(find . -name 'tfm-bench-*')" ""
+refused "decode: too much" 2 "are more than 16777216 tokens" "$tfm" bench decode --batch 60000 --src-len 4000
+refused "decode: no such model" 1 "absent" "$tfm" bench decode --model absent
+
 works "gemm" "$tfm" bench gemm --size 31,17,65 --size 1,8,8 --rounds 1 --threads 2
 check "gemm: two shapes" equal "$(wc -l < out)" 2
 check "gemm: what it did" says "x['bench'] == 'gemm' and (x['m'], x['n'], x['k']) in ((31, 17, 65), (1, 8, 8)) and x['threads'] == 2"
@@ -98,7 +117,7 @@ check "kernels: all: at least as many" test "$(wc -l < out)" -ge "$(wc -l < one)
 refused "kernels: a chart nowhere" 1 "absent" "$tfm" bench kernels --svg absent/a.svg
 
 works "overview" "$tfm" bench --help
-check "overview: every benchmark" equal "$(grep -c '^  bench ' out)" 4
-refused "which one" 2 "bench needs one of train, gemm, attention, kernels" "$tfm" bench
+check "overview: every benchmark" equal "$(grep -c '^  bench ' out)" 5
+refused "which one" 2 "bench needs one of train, decode, gemm, attention, kernels" "$tfm" bench
 refused "another one" 2 "did you mean 'bench train'" "$tfm" bench trian
 finish

@@ -37,6 +37,23 @@ START_TEST(options_are_checked)
 }
 END_TEST
 
+START_TEST(a_shortest_output_above_the_longest_is_refused)
+{
+    tfm_decoder_options o = decoder_options(4);
+    tfm_model *model = model_make();
+    tfm_decoder *d;
+
+    o.max_length = 5;
+    o.min_length = 6;
+    ck_assert_status(tfm_decoder_create(&d, model, &o, &error), TFM_E_INVALID, error);
+    ck_assert_str_eq(error.message, "min_length is 6, more than max_length 5");
+    o.max_length = 0;
+    ck_assert_ok(tfm_decoder_create(&d, model, &o, &error), error);
+    tfm_decoder_free(d);
+    tfm_model_free(model);
+}
+END_TEST
+
 START_TEST(m47_bad_ids_are_named)
 {
     static const int32_t good[] = {3, 4, 1}, high[] = {3, 4, 5, 53, 1}, low[] = {-1, 1};
@@ -328,6 +345,7 @@ static Suite *decoder_errors_suite(void)
     TCase *tc = tcase_create("decoder_errors");
 
     tcase_add_test(tc, options_are_checked);
+    tcase_add_test(tc, a_shortest_output_above_the_longest_is_refused);
     tcase_add_test(tc, m47_bad_ids_are_named);
     tcase_add_test(tc, m46_five_thousand_tokens);
     tcase_add_test(tc, long_lines_are_named);

@@ -1,4 +1,4 @@
-/* The profile of a trainer: what it counts, against the model's own costs. */
+/* The profiles of trainers and decoders: what they count, against the model's own costs. */
 #include "api_models.h"
 #include "base/clock.h"
 
@@ -193,6 +193,61 @@ START_TEST(what_does_not_exist_is_refused)
 }
 END_TEST
 
+static tfm_profile_entry decoder_entry(const tfm_decoder *d, const char *name)
+{
+    tfm_profile_entry e;
+
+    for (size_t i = 0; i < tfm_decoder_profile_count(d); i++) {
+        ck_assert_ok(tfm_decoder_profile_at(d, i, &e, sizeof e, &error), error);
+        if (!strcmp(e.name, name)) return e;
+    }
+    ck_abort_msg("no entry %s", name);
+}
+
+/* Greedy, and as long as the targets of training: the products of both are the same. */
+START_TEST(a_translation_does_what_training_does)
+{
+    const double began = tfm_now();
+    tfm_decoder_options o;
+    tfm_decoder *d;
+    tfm_trainer *t = train(0, 1);
+
+    tfm_decoder_options_init(&o, sizeof o);
+    o.beam = 1;
+    o.min_length = o.max_length = TARGET;
+    ck_assert_ok(tfm_decoder_create(&d, sized, &o, &error), error);
+    ck_assert_ok(tfm_decoder_translate_ids(d, sources, PAIRS, &error), error);
+    const tfm_profile_entry linear = decoder_entry(d, "linear"), attention = decoder_entry(d, "attention");
+    ck_assert_double_eq_tol(linear.flops, entry_named(t, "linear").flops + entry_named(t, "loss").flops / 3.0, 1.0);
+    ck_assert_uint_eq(attention.calls, 1 + 4 * TARGET);
+    ck_assert_uint_eq(decoder_entry(d, "choice").calls, TARGET);
+    ck_assert_uint_eq(decoder_entry(d, "decoder steps").calls, TARGET);
+    ck_assert_uint_eq(decoder_entry(d, "encoder").calls, 1);
+    const double within = decoder_entry(d, "decoder steps").seconds + decoder_entry(d, "encoder").seconds;
+    ck_assert(linear.seconds + attention.seconds <= within && within <= tfm_now() - began);
+    ck_assert_ok(tfm_decoder_logprobs_ids(d, sources, targets, PAIRS, &error), error);
+    ck_assert_uint_eq(decoder_entry(d, "linear").calls, linear.calls);
+    tfm_trainer_free(t);
+    tfm_decoder_free(d);
+}
+END_TEST
+
+START_TEST(what_a_decoder_does_not_have_is_refused)
+{
+    tfm_decoder_options o;
+    tfm_profile_entry e;
+    tfm_decoder *d;
+
+    tfm_decoder_options_init(&o, sizeof o);
+    ck_assert_ok(tfm_decoder_create(&d, sized, &o, &error), error);
+    ck_assert_status(tfm_decoder_profile_at(d, tfm_decoder_profile_count(d), &e, sizeof e, &error), TFM_E_INVALID, error);
+    ck_assert_status(tfm_decoder_profile_at(NULL, 0, &e, sizeof e, &error), TFM_E_INVALID, error);
+    ck_assert_status(tfm_decoder_profile_at(d, 0, NULL, sizeof e, &error), TFM_E_INVALID, error);
+    ck_assert_uint_eq(tfm_decoder_profile_count(NULL), 0);
+    tfm_decoder_free(d);
+}
+END_TEST
+
 static Suite *profile_suite(void)
 {
     Suite *suite = suite_create("profile");
@@ -205,6 +260,8 @@ static Suite *profile_suite(void)
     tcase_add_test(tc, no_time_is_counted_twice);
     tcase_add_test(tc, validation_is_a_phase_of_its_own);
     tcase_add_test(tc, what_does_not_exist_is_refused);
+    tcase_add_test(tc, a_translation_does_what_training_does);
+    tcase_add_test(tc, what_a_decoder_does_not_have_is_refused);
     suite_add_tcase(suite, tc);
     return suite;
 }

@@ -137,6 +137,7 @@ static size_t search_without_cache(tfm_beam *beam, tfm_block *block, const tfm_d
         for (size_t i = 0; i < beam->n_alive; i++) {
             double sum;
             full_logits(logits + i * GOLDEN_V, source, prefixes[i], steps);
+            if (steps + 1 < options->min_length) logits[i * GOLDEN_V + TFM_EOS] = -INFINITY;
             lse[i] = g.run.kernels->log_sum_exp(logits + i * GOLDEN_V, GOLDEN_V, &sum);
         }
         memcpy(before, prefixes, sizeof before);
@@ -161,6 +162,7 @@ START_TEST(m36_beam_with_cache_equals_beam_without)
     size_t changes = 0;
 
     o.max_extra = 12;
+    o.min_length = (uint32_t)_i / 3 * 4; /* none; below, between and above what comes of itself */
     o.n_best = o.beam;
     random_model((uint64_t)_i);
     tfm_search *s = search_of(&o);

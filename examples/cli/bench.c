@@ -45,6 +45,20 @@ void fill_random(float *x, size_t n)
     }
 }
 
+int32_t *fill_sentences(tfm_ids *sentences, size_t n, size_t length, uint32_t vocab, int32_t *at)
+{
+    static uint32_t state = 1;
+    for (size_t i = 0; i < n; i++) {
+        sentences[i] = (tfm_ids){at, length};
+        for (size_t j = 0; j < length; j++) {
+            state = state * 1664525u + 1013904223u;
+            *at++ = (int32_t)(TFM_UNK + 1 + (uint64_t)(state >> 8) * (vocab - TFM_UNK - 1) / (1 << 24));
+        }
+        at[-1] = TFM_EOS;
+    }
+    return at;
+}
+
 double process_peak_mb(void)
 {
     struct rusage usage;

@@ -2,6 +2,8 @@
 #ifndef CLI_BENCH_H
 #define CLI_BENCH_H
 
+#include <transformer.h>
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +23,8 @@ void samples_free(samples *s);
 
 /* Values in [-1, 1), always the same. */
 void fill_random(float *x, size_t n);
+/* n sentences of length tokens below vocab, the last one EOS, whose ids stand from at on; returns where they end. */
+int32_t *fill_sentences(tfm_ids *sentences, size_t n, size_t length, uint32_t vocab, int32_t *at);
 
 /* Most memory this process has held so far, in MB of 10^6 bytes. */
 double process_peak_mb(void);

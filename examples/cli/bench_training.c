@@ -31,21 +31,6 @@ static int fail_library(const bench *b)
     return console_fail("%s", b->error.message);
 }
 
-/* n sentences of length tokens; the last one is EOS. */
-static int32_t *make_sentences(tfm_ids *sentences, size_t n, size_t length, uint32_t vocab, int32_t *at)
-{
-    static uint32_t state = 1;
-    for (size_t i = 0; i < n; i++) {
-        sentences[i] = (tfm_ids){at, length};
-        for (size_t j = 0; j < length; j++) {
-            state = state * 1664525u + 1013904223u;
-            *at++ = (int32_t)(TFM_UNK + 1 + (uint64_t)(state >> 8) * (vocab - TFM_UNK - 1) / (1 << 24));
-        }
-        at[-1] = TFM_EOS;
-    }
-    return at;
-}
-
 /* An epoch is the whole run, so that no step begins another. */
 static void make_data(bench *b)
 {
@@ -55,8 +40,8 @@ static void make_data(bench *b)
     memory_grow(&b->tokens, &capacity, b->n_pairs * (a->src_len + a->tgt_len), sizeof *b->tokens);
     capacity = 0;
     memory_grow(&b->sentences, &capacity, 2 * b->n_pairs, sizeof *b->sentences);
-    int32_t *at = make_sentences(b->sentences, b->n_pairs, a->src_len, a->vocab, b->tokens);
-    make_sentences(b->sentences + b->n_pairs, b->n_pairs, a->tgt_len, a->vocab, at);
+    int32_t *at = fill_sentences(b->sentences, b->n_pairs, a->src_len, a->vocab, b->tokens);
+    fill_sentences(b->sentences + b->n_pairs, b->n_pairs, a->tgt_len, a->vocab, at);
 }
 
 static int set_model_options(bench *b)

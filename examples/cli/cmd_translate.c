@@ -31,6 +31,7 @@ static const option_row rows[] = {
     {"alpha", "A", "length penalty: log-probability / ((5 + length) / 6)^A", OPTION_FLOAT, AT(decoder.alpha)},
     {"max-extra", "N", "longest translation: tokens of the source + N", OPTION_U32, AT(decoder.max_extra)},
     {"max-length", "N", "longest translation in tokens; default: no other limit", OPTION_U32, AT(decoder.max_length)},
+    {"min-length", "N", "no end before so many tokens, the end included", OPTION_U32, AT(decoder.min_length)},
     {"max-source", "N", "a line of more tokens is an error", OPTION_U32, .low = 1, AT(decoder.max_source)},
     {"stop", "best|worst", "end a sentence when its best finished hypothesis, or its worst, cannot be beaten",
      OPTION_CHOICE, AT(stop)},

@@ -23,6 +23,7 @@ static const command *const commands[] = {
     &command_average,
     &command_inspect,
     &command_bench_train,
+    &command_bench_decode,
     &command_bench_gemm,
     &command_bench_attention,
     &command_bench_kernels,

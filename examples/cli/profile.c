@@ -1,4 +1,4 @@
-/* Reads and prints the profile of a trainer. */
+/* Reads and prints profiles. */
 #include "profile.h"
 #include "console.h"
 
@@ -10,6 +10,13 @@ void profile_read(profile *p, const tfm_trainer *trainer)
     p->size = tfm_trainer_profile_count(trainer);
     memory_grow(&p->entries, &p->capacity, p->size, sizeof *p->entries);
     for (size_t i = 0; i < p->size; i++) tfm_trainer_profile_at(trainer, i, &p->entries[i], sizeof *p->entries, NULL);
+}
+
+void profile_read_decoder(profile *p, const tfm_decoder *decoder)
+{
+    p->size = tfm_decoder_profile_count(decoder);
+    memory_grow(&p->entries, &p->capacity, p->size, sizeof *p->entries);
+    for (size_t i = 0; i < p->size; i++) tfm_decoder_profile_at(decoder, i, &p->entries[i], sizeof *p->entries, NULL);
 }
 
 void profile_subtract(profile *p, const profile *before)
@@ -51,7 +58,7 @@ static void print_kind(const profile *p, uint32_t kind, const char *title)
 void profile_print(const profile *p)
 {
     print_kind(p, TFM_PROFILE_OPERATION, "Operations");
-    print_kind(p, TFM_PROFILE_PHASE, "Phases of the training");
+    print_kind(p, TFM_PROFILE_PHASE, "Phases");
 }
 
 void profile_free(profile *p)

@@ -1,4 +1,4 @@
-/* Where the time of a training went, as a table. */
+/* Where the time of a trainer or decoder went, as a table. */
 #ifndef CLI_PROFILE_H
 #define CLI_PROFILE_H
 
@@ -10,7 +10,8 @@ typedef struct profile {
 } profile;
 
 void profile_read(profile *p, const tfm_trainer *trainer);
-/* Takes an earlier reading of the same trainer off. */
+void profile_read_decoder(profile *p, const tfm_decoder *decoder);
+/* Takes an earlier reading of the same handle off. */
 void profile_subtract(profile *p, const profile *before);
 /* Operations, then phases, on standard error; --quiet does not silence what was asked for. */
 void profile_print(const profile *p);

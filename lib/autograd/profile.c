@@ -14,6 +14,7 @@ const char *tfm_work_name(tfm_work work)
         [TFM_WORK_ADD_NORM] = "add and norm",
         [TFM_WORK_ADD_NORM_BACKWARD] = "add and norm backward",
         [TFM_WORK_LOSS] = "loss",
+        [TFM_WORK_CHOICE] = "choice",
         [TFM_WORK_RECOMPUTATION] = "recomputation",
         [TFM_WORK_BATCH] = "batch",
         [TFM_WORK_PLAN] = "plan",
@@ -25,6 +26,8 @@ const char *tfm_work_name(tfm_work work)
         [TFM_WORK_ADAM] = "Adam",
         [TFM_WORK_VALIDATION] = "validation",
         [TFM_WORK_CHECKPOINT] = "checkpoint",
+        [TFM_WORK_ENCODER] = "encoder",
+        [TFM_WORK_STEPS] = "decoder steps",
     };
 
     return work < TFM_WORKS ? names[work] : NULL;

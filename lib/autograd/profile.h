@@ -19,6 +19,7 @@ typedef enum tfm_work {
     TFM_WORK_ADD_NORM,
     TFM_WORK_ADD_NORM_BACKWARD,
     TFM_WORK_LOSS, /* and its gradients */
+    TFM_WORK_CHOICE, /* of tokens, from logits */
     TFM_WORK_LAYER, /* of which only input and output are kept: never timed itself */
     TFM_WORK_RECOMPUTATION,
     TFM_WORK_PHASES,
@@ -32,6 +33,8 @@ typedef enum tfm_work {
     TFM_WORK_ADAM,
     TFM_WORK_VALIDATION,
     TFM_WORK_CHECKPOINT,
+    TFM_WORK_ENCODER,
+    TFM_WORK_STEPS, /* of decoding */
     TFM_WORKS
 } tfm_work;
 

@@ -114,7 +114,7 @@ void tfm_run_enter(tfm_run *run, tfm_work work, double flops)
 {
     run->work = work;
     run->flops = flops;
-    if (!run->profile || !run->training || tfm_run_measuring(run)) return;
+    if (!run->profile || tfm_run_measuring(run)) return;
     if (run->recomputing) run->profile->counters[TFM_WORK_RECOMPUTATION].flops += flops;
     else tfm_profile_operation(run->profile, work, flops);
 }

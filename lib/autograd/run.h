@@ -59,7 +59,7 @@ struct tfm_run {
     uint32_t key[2];     /* dropout: seed                                            */
     uint32_t batch;      /* number of the batch in the whole training                */
     uint32_t first_row[2]; /* source and target rows of the batch before this piece */
-    /* where time goes, in training; profile NULL: nothing is counted */
+    /* where time goes; profile NULL: nothing is counted */
     tfm_profile *profile;
     bool recomputing;
     tfm_work work; /* the latest operation, whose record comes next */

@@ -61,6 +61,11 @@ void tfm_search_free(tfm_search *search)
     tfm_workspace_free(w);
 }
 
+const tfm_profile *tfm_search_profile(const tfm_search *search)
+{
+    return &search->w->profile;
+}
+
 tfm_workspace *tfm_search_workspace(tfm_search *search)
 {
     return search->w;
@@ -163,16 +168,25 @@ static tfm_status run_batch(tfm_search *s, const tfm_ids *sources, size_t begin,
     return status;
 }
 
+static void stop_clock(tfm_workspace *w)
+{
+    tfm_profile_operation(&w->profile, TFM_WORK_NONE, 0.0);
+    tfm_profile_phase(&w->profile, TFM_WORK_NONE);
+    w->run.profile = NULL;
+}
+
 tfm_status tfm_search_run(tfm_search *search, const tfm_ids *sources, size_t n, tfm_error *error)
 {
     tfm_search *s = search;
     tfm_status status = begin_run(s, sources, n, error);
     size_t i = 0;
 
+    s->w->run.profile = &s->w->profile;
     for (size_t end; !status && i < n && s->order[i].length; i = end) {
         end = batch_end(s, i);
         status = run_batch(s, sources, i, end, error);
     }
+    stop_clock(s->w);
     for (; !status && i < n; i++) {
         s->answers[s->order[i].index] = (answer){s->n_hypotheses, 1, 0};
         if (!add_hypothesis(s, 0, 0.0)) status = no_room(s, error);

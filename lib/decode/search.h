@@ -17,6 +17,9 @@ tfm_status tfm_search_create(tfm_search **out, const tfm_transformer *transforme
                              const tfm_decoder_options *options, const tfm_allocator *allocator, tfm_error *error);
 void tfm_search_free(tfm_search *search);
 
+/* Where the time of all runs went; lent. */
+const tfm_profile *tfm_search_profile(const tfm_search *search);
+
 /* For scoring with the same memory; lent. A run of the search uses it too. */
 tfm_workspace *tfm_search_workspace(tfm_search *search);
 

@@ -1,6 +1,8 @@
 /* Beam search of a batch: the encoder once, then steps of all live hypotheses together. */
 #include "decode/search_batch.h"
 
+#include <math.h>
+
 enum {
     LOGITS = 1 << 23, /* floats of logits that exist at a time, unless one sentence needs more     */
     LEAST_ROWS = 64,  /* but so many rows always: a product of few rows wastes its packed weights */
@@ -163,7 +165,7 @@ static tfm_step described(const batch *b)
 /* Logits of live sentences begin .. end, and what follows from them. */
 typedef struct chunk {
     batch *b;
-    const float *logits;
+    float *logits;
     size_t begin, row, vocab;
 } chunk;
 
@@ -173,8 +175,10 @@ static void lse_rows(const void *args, size_t begin, size_t end, size_t thread)
     double sum;
     (void)thread;
 
-    for (size_t r = begin; r < end; r++)
+    for (size_t r = begin; r < end; r++) {
+        if (c->b->step + 1 < c->b->w->options.min_length) c->logits[r * c->vocab + TFM_EOS] = -INFINITY;
         c->b->lse[c->row + r] = c->b->w->run.kernels->log_sum_exp(c->logits + r * c->vocab, c->vocab, &sum);
+    }
 }
 
 static void advance_sentences(const void *args, size_t begin, size_t end, size_t thread)
@@ -199,6 +203,7 @@ static void choose(batch *b, const tfm_value *hidden, size_t begin, size_t end)
     const chunk c = {b, logits->data, begin, first, vocab};
 
     tfm_forward_logits(run, logits, &w->transformer, part);
+    tfm_run_enter(run, TFM_WORK_CHOICE, 0.0);
     tfm_run_rows(run, lse_rows, &c, rows, 1);
     tfm_run_rows(run, advance_sentences, &c, end - begin, 1);
     tfm_run_release(run, mark);
@@ -262,6 +267,7 @@ tfm_status tfm_search_batch_begin(tfm_search_batch *b, const tfm_ids *sources, t
     tfm_workspace *w = b->w;
     tfm_arena arena = {0};
 
+    tfm_profile_phase(&w->profile, TFM_WORK_PLAN);
     if (!count(b)) return no_memory(b, error);
     plan(b, &arena);
     if (arena.bad || !tfm_block_reserve(&w->block, &w->allocator, arena.peak, &arena)) return no_memory(b, error);
@@ -276,6 +282,7 @@ tfm_status tfm_search_batch_begin(tfm_search_batch *b, const tfm_ids *sources, t
     if (w->run.bad || w->run.arena.bad || !tfm_run_place(&w->run, w->run.arena.peak, false)) return no_memory(b, error);
     const tfm_status status = tfm_workspace_reach(w, longer(b->longest, b->order[0].length), error);
     if (status) return status;
+    tfm_profile_phase(&w->profile, TFM_WORK_ENCODER);
     encode(b);
     describe_first(b);
     return TFM_OK;
@@ -285,6 +292,7 @@ size_t tfm_search_batch_step(tfm_search_batch *b)
 {
     const size_t n = b->n_live;
 
+    tfm_profile_phase(&b->w->profile, TFM_WORK_STEPS);
     take_step(b);
     follow_parents(b);
     return n - b->n_live;

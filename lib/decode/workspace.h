@@ -13,6 +13,7 @@ typedef struct tfm_workspace {
     float *position;
     size_t position_size; /* floats */
     tfm_block block;      /* tables of the present batch */
+    tfm_profile profile;  /* of searches */
 } tfm_workspace;
 
 /* options are valid; *transformer is copied, what it points at is lent and may change between calls (a model in

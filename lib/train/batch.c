@@ -61,6 +61,7 @@ tfm_status tfm_batch_run(tfm_training *t, const tfm_dataset *data, const tfm_bat
     tfm_status status = TFM_OK;
 
     run->training = training;
+    run->profile = training ? &t->profile : NULL;
     run->bf16 = training && t->options->dtype == TFM_DTYPE_BF16;
     run->first_row[0] = run->first_row[1] = 0;
     for (size_t first = b->start[batch], last; first < end && status == TFM_OK; first = last) {

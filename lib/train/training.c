@@ -57,7 +57,6 @@ tfm_status tfm_training_create(tfm_training *t, const tfm_model_options *model, 
         tfm_training_destroy(t);
         return status;
     }
-    t->run.profile = &t->profile;
     tfm_run_rows_always(&t->run, begin_piece, &(begin_args){t, data}, t->weights.size, PIECE);
     tfm_weights_bind(&t->weights, t->w, t->g);
     t->transformer = (tfm_transformer){
