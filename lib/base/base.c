@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 tfm_status tfm_fail(tfm_error *error, tfm_status status, const char *format, ...)
 {
@@ -180,4 +181,16 @@ void tfm_block_free(tfm_block *block, const tfm_allocator *a)
 {
     tfm_free(a, block->memory, block->size, 1);
     *block = (tfm_block){0};
+}
+
+void tfm_block_advise(const tfm_block *block)
+{
+#ifdef MADV_HUGEPAGE
+    const uintptr_t large = (uintptr_t)1 << 21, at = (uintptr_t)block->memory;
+    const uintptr_t begin = (at + large - 1) / large * large, end = (at + block->size) / large * large;
+
+    if (begin < end) madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+#else
+    (void)block;
+#endif
 }

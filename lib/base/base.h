@@ -83,5 +83,8 @@ typedef struct tfm_block {
 /* Makes arena a placing one of at least size bytes; contents are lost when it grows. false: no memory, the block is empty. */
 bool tfm_block_reserve(tfm_block *block, const tfm_allocator *a, size_t size, tfm_arena *arena);
 void tfm_block_free(tfm_block *block, const tfm_allocator *a);
+/* Asks for large pages where the system has them on request: before the first write, for a block that is all used and read again
+ * and again. */
+void tfm_block_advise(const tfm_block *block);
 
 #endif

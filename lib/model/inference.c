@@ -101,6 +101,7 @@ static bool place(tfm_inference *to, const tfm_kernels *kernels, const tfm_alloc
 
     for (size_t i = 0; i < to->n_panels; i++) tfm_panels_place(&to->panels[i], kernels, &arena);
     if (arena.bad || !tfm_block_reserve(&to->block, a, arena.peak, &arena)) return false;
+    tfm_block_advise(&to->block);
     for (size_t i = 0; i < to->n_panels; i++) tfm_panels_place(&to->panels[i], kernels, &arena);
     return true;
 }
@@ -119,6 +120,7 @@ static bool pack(const walk *w, tfm_pool *pool, const tfm_allocator *a)
     j.scratch = tfm_alloc(a, threads, j.scratch_size);
     if (!j.scratch) return false;
     tfm_pool_run(pool, pack_piece, &j, tasks);
+    tfm_file_release(&w->source->mapping, w->source->mapping.data, w->source->mapping.size); /* what reading ahead brought */
     tfm_free(a, j.scratch, threads, j.scratch_size);
     return true;
 }
