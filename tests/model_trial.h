@@ -112,7 +112,7 @@ static inline void trial_forward(model_trial *t, bool gradients)
     tfm_forward_decoder(&t->run, hidden, &t->transformer, memory, &source.segments, &target);
     if (!gradients) {
         tfm_value *logits = tfm_value_new(&t->run, targets, V);
-        tfm_forward_logits(&t->run, logits, &t->transformer, hidden);
+        tfm_op_linear(&t->run, logits, hidden, &t->transformer.weights->output, false, 0.0f, 0);
         if (!tfm_run_measuring(&t->run)) memcpy(t->logits, logits->data, targets * V * sizeof(float));
     }
     tfm_op_loss(&t->run, hidden, &loss);

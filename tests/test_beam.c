@@ -50,16 +50,21 @@ static void trial_begin(model_fn *model, size_t vocab, uint32_t beam, double alp
 
 static void trial_step(void)
 {
-    static float logits[BEAM * VOCAB], lse[BEAM];
+    static float logits[BEAM * VOCAB];
+    static double lse[BEAM];
+    static tfm_choice rows[BEAM];
+    static tfm_pick picks[BEAM][2 * BEAM];
     static tfm_candidate scratch[2 * BEAM];
     const size_t n = t.beam.n_alive, steps = t.beam.steps;
 
     for (size_t i = 0; i < n; i++) {
         t.model(logits + i * t.vocab, t.vocab, t.alive[i].ids, steps, t.seed);
-        lse[i] = lse_of(logits + i * t.vocab, t.vocab);
+        lse[i] = (double)lse_of(logits + i * t.vocab, t.vocab);
+        tfm_choice_begin(&rows[i], picks[i], tfm_beam_width(&t.options));
+        tfm_choice_add(&rows[i], tfm_kernels_for(0), logits + i * t.vocab, t.vocab, 0, t.options.allow_special);
     }
     memcpy(t.before, t.alive, n * sizeof *t.alive);
-    tfm_beam_advance(&t.beam, logits, lse, t.vocab, scratch);
+    tfm_beam_advance(&t.beam, rows, lse, scratch);
     for (size_t i = 0; t.beam.steps > steps && i < t.beam.n_alive; i++) {
         t.alive[i] = t.before[tfm_beam_last(&t.beam)[i].parent];
         t.alive[i].ids[steps] = tfm_beam_last(&t.beam)[i].token;

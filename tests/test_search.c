@@ -74,7 +74,8 @@ static void full_logits(float logits[GOLDEN_V], tfm_ids source, const int32_t *p
         tfm_value *row = tfm_value_new(&g.run, 1, GOLDEN_V);
         tfm_forward_encoder(&g.run, memory, &g.transformer, &s);
         tfm_forward_decoder(&g.run, all, &g.transformer, memory, &s.segments, &t);
-        tfm_forward_logits(&g.run, row, &g.transformer, tfm_value_view(&g.run, all->data + n * GOLDEN_D, 1, GOLDEN_D));
+        tfm_op_linear(&g.run, row, tfm_value_view(&g.run, all->data + n * GOLDEN_D, 1, GOLDEN_D),
+                      &g.transformer.weights->output, false, 0.0f, 0);
         if (placed) memcpy(logits, row->data, GOLDEN_V * sizeof *logits);
         else ck_assert(tfm_run_place(&g.run, g.run.arena.peak, false));
     }
@@ -107,7 +108,7 @@ START_TEST(m37_cached_logits_equal_those_of_the_whole_prefix)
         tfm_forward_step(
             &run, hidden, &g.transformer, &cache,
             &(tfm_step){1, &id, &step, rows, {1, one}, {1, self_offset}, {1, one}, {1, source_offset}, source_rows});
-        tfm_forward_logits(&run, logits, &g.transformer, hidden);
+        tfm_op_linear(&run, logits, hidden, &g.transformer.weights->output, false, 0.0f, 0);
         full_logits(full, golden_sources[0], prefix, step);
         ck_assert_mem_eq(full, logits->data, sizeof full);
         tfm_run_release(&run, mark);
@@ -131,17 +132,21 @@ static size_t search_without_cache(tfm_beam *beam, tfm_block *block, const tfm_d
     tfm_beam_plan(beam, &arena, options, source.size + options->max_extra);
     tfm_beam_start(beam);
     while (!beam->done) {
-        float logits[8 * GOLDEN_V], lse[8];
+        float logits[8 * GOLDEN_V];
+        double lse[8];
+        tfm_choice rows[8];
+        tfm_pick picks[8][16];
         tfm_candidate scratch[16];
         const size_t steps = beam->steps;
         for (size_t i = 0; i < beam->n_alive; i++) {
-            double sum;
             full_logits(logits + i * GOLDEN_V, source, prefixes[i], steps);
             if (steps + 1 < options->min_length) logits[i * GOLDEN_V + TFM_EOS] = -INFINITY;
-            lse[i] = g.run.kernels->log_sum_exp(logits + i * GOLDEN_V, GOLDEN_V, &sum);
+            tfm_choice_begin(&rows[i], picks[i], tfm_beam_width(options));
+            tfm_choice_add(&rows[i], g.run.kernels, logits + i * GOLDEN_V, GOLDEN_V, 0, false);
+            lse[i] = tfm_choice_lse(&rows[i]);
         }
         memcpy(before, prefixes, sizeof before);
-        tfm_beam_advance(beam, logits, lse, GOLDEN_V, scratch);
+        tfm_beam_advance(beam, rows, lse, scratch);
         for (size_t i = 0; i < beam->n_alive; i++) {
             const tfm_beam_link *link = &tfm_beam_last(beam)[i];
             memcpy(prefixes[i], before[link->parent], sizeof prefixes[i]);

@@ -46,6 +46,19 @@ void tfm_linear_product(tfm_run *run, float *y, const float *x, size_t rows, con
                         const tfm_dropout *dropout);
 
 /*
+ * y = x W^T + b where y is too large to be kept: strips of its columns are made one after the other and used at once, by several threads.
+ * Strips begin at multiples of TFM_STRIP_UNIT columns. Inference only; x has rows.
+ */
+enum { TFM_STRIP_UNIT = 1024 };
+typedef struct tfm_strip {
+    float *y; /* [rows][cols]; use may change it */
+    size_t cols, first_row, first_col;
+} tfm_strip;
+/* Rows begin .. end of the strip: first_row + begin and so on of y. */
+typedef void tfm_strip_fn(const void *args, const tfm_strip *strip, size_t begin, size_t end);
+void tfm_op_linear_strips(tfm_run *run, tfm_value *x, const tfm_linear *w, tfm_strip_fn *use, const void *args);
+
+/*
  * Sub-layer connection (3.1): sum = x + dropout(s), y = LN(sum). Post-norm goes on with y alone, pre-norm with both.
  * s NULL: only the norm of x (pass sum == x). y NULL (and norm NULL): only the sum. sum may lie over s.
  */

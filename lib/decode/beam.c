@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-enum { BLOCK = 64 }; /* logits that are compared with the threshold at once */
-
 void tfm_beam_plan(tfm_beam *beam, tfm_arena *arena, const tfm_decoder_options *options, size_t max_length)
 {
     size_t links;
@@ -31,7 +29,7 @@ void tfm_beam_start(tfm_beam *beam)
 }
 
 /* Greedy search looks at the best continuation alone; with two it could pass over an EOS that is the argmax. */
-size_t tfm_beam_scratch(const tfm_decoder_options *options)
+size_t tfm_beam_width(const tfm_decoder_options *options)
 {
     return options->beam == 1 ? 1 : 2 * (size_t)options->beam;
 }
@@ -72,6 +70,7 @@ static void sift_down(tfm_candidate *at, size_t n)
 static void heap_put(heap *h, tfm_candidate candidate)
 {
     if (h->n == h->capacity) {
+        if (!worse(&h->at[0], &candidate)) return;
         h->at[0] = candidate;
         sift_down(h->at, h->n);
         return;
@@ -90,44 +89,11 @@ static void heap_sort(heap *h)
     }
 }
 
-/* A candidate must be better than this: candidates come in ascending order, so an equal one loses. */
-static double heap_threshold(const heap *h)
+static void offer_row(heap *h, const tfm_beam *beam, uint32_t row, const tfm_choice *choice, double lse)
 {
-    return h->n < h->capacity ? -INFINITY : h->at[0].logprob;
-}
-
-/* A logit below this cannot pass the threshold; the slack, far above the rounding errors, errs on the safe side. */
-static float logit_threshold(double threshold, double logprob, double lse)
-{
-    const double slack = 1e-12 * (fabs(threshold) + fabs(logprob) + fabs(lse));
-
-    return nextafterf((float)(threshold - logprob + lse - slack), -INFINITY);
-}
-
-static bool any_reaches(const float *logits, float least)
-{
-    int any = 0;
-
-    for (size_t i = 0; i < BLOCK; i++) any |= logits[i] >= least;
-    return any;
-}
-
-static void offer_row(heap *h, const tfm_beam *beam, uint32_t row, const float *logits, double lse, size_t vocab)
-{
-    const bool special = beam->options->allow_special;
-    const double logprob = beam->alive[row];
-    float least = logit_threshold(heap_threshold(h), logprob, lse);
-
-    for (size_t block = 0; block < vocab; block += BLOCK) {
-        const size_t end = vocab - block < BLOCK ? vocab : block + BLOCK;
-        if (end - block == BLOCK && !any_reaches(logits + block, least)) continue;
-        for (size_t i = block; i < end; i++) {
-            const double candidate = logprob + ((double)logits[i] - lse);
-            if (!(candidate > heap_threshold(h))) continue;
-            if (!special && (i == TFM_PAD || i == TFM_BOS)) continue;
-            heap_put(h, (tfm_candidate){candidate, row, (int32_t)i});
-            least = logit_threshold(heap_threshold(h), logprob, lse);
-        }
+    for (size_t i = 0; i < choice->n; i++) {
+        const double logprob = beam->alive[row] + ((double)choice->picks[i].logit - lse);
+        if (logprob > -INFINITY) heap_put(h, (tfm_candidate){logprob, row, choice->picks[i].token});
     }
 }
 
@@ -161,16 +127,15 @@ static void give_up(tfm_beam *beam)
     beam->done = true;
 }
 
-void tfm_beam_advance(tfm_beam *beam, const float *logits, const float *lse, size_t vocab, tfm_candidate *scratch)
+void tfm_beam_advance(tfm_beam *beam, const tfm_choice *rows, const double *lse, tfm_candidate *scratch)
 {
     const tfm_decoder_options *o = beam->options;
     const double penalty = tfm_beam_penalty(o->alpha, beam->steps + 1);
     tfm_beam_link *links = beam->links + beam->steps * o->beam;
-    heap h = {.at = scratch, .capacity = tfm_beam_scratch(o)};
+    heap h = {.at = scratch, .capacity = tfm_beam_width(o)};
     size_t n = 0;
 
-    for (size_t i = 0; i < beam->n_alive; i++)
-        offer_row(&h, beam, (uint32_t)i, logits + i * vocab, (double)lse[i], vocab);
+    for (size_t i = 0; i < beam->n_alive; i++) offer_row(&h, beam, (uint32_t)i, &rows[i], lse[i]);
     heap_sort(&h);
     if (!h.n) {
         give_up(beam);

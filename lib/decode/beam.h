@@ -1,12 +1,12 @@
 /*
- * Beam search of one sentence: which hypotheses live, which are finished, and when to stop. It sees rows of logits and
- * knows no model. After each step the best 2 * beam continuations are looked at, so that beam of them live on however
+ * Beam search of one sentence: which hypotheses live, which are finished, and when to stop. It sees the best of each row
+ * of logits and knows no model. After each step the best 2 * beam continuations are looked at, so that beam of them live on however
  * many end.
  */
 #ifndef TFM_BEAM_H
 #define TFM_BEAM_H
 
-#include "base/base.h"
+#include "decode/choice.h"
 
 /* A continuation of hypothesis row by token. */
 typedef struct tfm_candidate {
@@ -44,16 +44,15 @@ void tfm_beam_plan(tfm_beam *beam, tfm_arena *arena, const tfm_decoder_options *
 /* One live hypothesis of no tokens. */
 void tfm_beam_start(tfm_beam *beam);
 
-/* Entries of scratch that advance needs. */
-size_t tfm_beam_scratch(const tfm_decoder_options *options);
+/* How many continuations a step looks at: entries of scratch that advance needs, and of the choice of each row. */
+size_t tfm_beam_width(const tfm_decoder_options *options);
 
 /*
- * One step: row i of logits [n_alive][vocab] continues hypothesis i, and log p = logit - lse[i]. PAD and BOS are left
- * out, and what they weigh is not shared out among the others (allow_special keeps them). Equal log-probabilities: the
- * lower (row, token) first. What is not a number, or has probability 0, is no candidate; a sentence without any ends,
- * its scores are NaN.
+ * One step: picks of rows[i] continue hypothesis i, n_alive of them, and log p = logit - lse[i]. What PAD and BOS weigh
+ * is not shared out among the others. Equal log-probabilities: the lower (row, token) first. What is not a number, or
+ * has probability 0, is no candidate; a sentence without any ends, its scores are NaN.
  */
-void tfm_beam_advance(tfm_beam *beam, const float *logits, const float *lse, size_t vocab, tfm_candidate *scratch);
+void tfm_beam_advance(tfm_beam *beam, const tfm_choice *rows, const double *lse, tfm_candidate *scratch);
 
 /* Tokens and parents of the n_alive hypotheses after a step. */
 static inline const tfm_beam_link *tfm_beam_last(const tfm_beam *beam)

@@ -3,11 +3,6 @@
 
 #include <math.h>
 
-enum {
-    LOGITS = 1 << 23, /* floats of logits that exist at a time, unless one sentence needs more     */
-    LEAST_ROWS = 64,  /* but so many rows always: a product of few rows wastes its packed weights */
-};
-
 typedef tfm_search_batch batch;
 
 /* ----------------------------------------------------------------------------------------------------- plan ---- */
@@ -26,8 +21,7 @@ size_t tfm_search_longest_output(const tfm_workspace *w, size_t source)
 static bool count(batch *b)
 {
     const tfm_workspace *w = b->w;
-    const size_t beam = w->options.beam, vocab = w->transformer.weights->options.vocab_size;
-    const size_t fit = LOGITS / vocab > LEAST_ROWS ? LOGITS / vocab : LEAST_ROWS;
+    const size_t beam = w->options.beam;
 
     for (size_t i = 0; i < b->n; i++) {
         const size_t longest = tfm_search_longest_output(w, b->order[i].length);
@@ -38,7 +32,6 @@ static bool count(batch *b)
         b->source_rows += b->order[i].length;
     }
     b->most_rows = b->longest > 1 ? b->n * beam : b->n;
-    b->chunk_rows = fit < beam ? beam : fit / beam * beam; /* of the largest step a chunk is full */
     return true;
 }
 
@@ -46,7 +39,7 @@ static void plan(batch *b, tfm_arena *arena)
 {
     const tfm_workspace *w = b->w;
     const size_t layers = w->transformer.weights->options.n_decoder_layers, rows = b->most_rows;
-    size_t cells;
+    size_t cells, picks;
 
     if (!tfm_mul(rows, b->longest, &cells)) arena->bad = true;
     tfm_pack_plan(&b->source, arena, b->n, b->source_rows);
@@ -68,9 +61,12 @@ static void plan(batch *b, tfm_arena *arena)
     b->groups = tfm_arena_take(arena, b->n + 1, sizeof *b->groups);
     b->sources = tfm_arena_take(arena, b->n + 1, sizeof *b->sources);
     b->source_rows_of = tfm_arena_take(arena, b->source_rows, sizeof *b->source_rows_of);
-    b->lse = tfm_arena_floats(arena, rows, 1);
-    b->scratch_size = tfm_beam_scratch(&w->options);
-    b->scratch = tfm_arena_take(arena, tfm_pool_threads(w->run.pool) * b->scratch_size, sizeof *b->scratch);
+    b->width = tfm_beam_width(&w->options);
+    if (!tfm_mul(rows, b->width, &picks)) arena->bad = true;
+    b->choices = tfm_arena_take(arena, rows, sizeof *b->choices);
+    b->picks = tfm_arena_take(arena, picks, sizeof *b->picks);
+    b->lse = tfm_arena_take(arena, rows, sizeof *b->lse);
+    b->scratch = tfm_arena_take(arena, tfm_pool_threads(w->run.pool) * b->width, sizeof *b->scratch);
 }
 
 /* ----------------------------------------------------------------------------------------------------- step ---- */
@@ -162,51 +158,34 @@ static tfm_step described(const batch *b)
     };
 }
 
-/* Logits of live sentences begin .. end, and what follows from them. */
-typedef struct chunk {
-    batch *b;
-    float *logits;
-    size_t begin, row, vocab;
-} chunk;
+enum { SENTENCES = 4 }; /* that a thread takes at a time */
 
-static void lse_rows(const void *args, size_t begin, size_t end, size_t thread)
+static void choose_rows(const void *args, const tfm_strip *strip, size_t begin, size_t end)
 {
-    const chunk *c = args;
-    double sum;
-    (void)thread;
+    const batch *b = args;
+    const tfm_decoder_options *o = &b->w->options;
 
-    for (size_t r = begin; r < end; r++) {
-        if (c->b->step + 1 < c->b->w->options.min_length) c->logits[r * c->vocab + TFM_EOS] = -INFINITY;
-        c->b->lse[c->row + r] = c->b->w->run.kernels->log_sum_exp(c->logits + r * c->vocab, c->vocab, &sum);
+    for (size_t i = begin; i < end; i++) {
+        const size_t row = strip->first_row + i;
+        float *logits = strip->y + i * strip->cols;
+
+        if (!strip->first_col) {
+            tfm_choice_begin(&b->choices[row], b->picks + row * b->width, b->width);
+            if (b->step + 1 < o->min_length) logits[TFM_EOS] = -INFINITY;
+        }
+        tfm_choice_add(&b->choices[row], b->w->run.kernels, logits, strip->cols, strip->first_col, o->allow_special);
     }
 }
 
 static void advance_sentences(const void *args, size_t begin, size_t end, size_t thread)
 {
-    const chunk *c = args;
-    batch *b = c->b;
+    const batch *b = args;
 
-    for (size_t i = c->begin + begin; i < c->begin + end; i++)
-        tfm_beam_advance(&b->beams[b->live[i]], c->logits + (b->groups[i] - c->row) * c->vocab, b->lse + b->groups[i],
-                         c->vocab, b->scratch + thread * b->scratch_size);
-}
-
-static void choose(batch *b, const tfm_value *hidden, size_t begin, size_t end)
-{
-    tfm_workspace *w = b->w;
-    tfm_run *run = &w->run;
-    const size_t first = b->groups[begin], rows = b->groups[end] - first;
-    const size_t vocab = w->transformer.weights->options.vocab_size;
-    const tfm_mark mark = tfm_run_mark(run);
-    tfm_value *part = tfm_value_view(run, hidden->data + first * hidden->cols, rows, hidden->cols);
-    tfm_value *logits = tfm_value_new(run, rows, vocab);
-    const chunk c = {b, logits->data, begin, first, vocab};
-
-    tfm_forward_logits(run, logits, &w->transformer, part);
-    tfm_run_enter(run, TFM_WORK_CHOICE, 0.0);
-    tfm_run_rows(run, lse_rows, &c, rows, 1);
-    tfm_run_rows(run, advance_sentences, &c, end - begin, 1);
-    tfm_run_release(run, mark);
+    for (size_t i = begin; i < end; i++) {
+        const size_t first = b->groups[i];
+        for (size_t row = first; row < b->groups[i + 1]; row++) b->lse[row] = tfm_choice_lse(&b->choices[row]);
+        tfm_beam_advance(&b->beams[b->live[i]], b->choices + first, b->lse + first, b->scratch + thread * b->width);
+    }
 }
 
 /* While measuring, the step that is described stays: nothing is computed. */
@@ -218,10 +197,8 @@ static void take_step(batch *b)
     tfm_value *hidden = tfm_value_new(&w->run, step.n, w->transformer.weights->options.d_model);
 
     tfm_forward_step(&w->run, hidden, &w->transformer, &b->cache, &step);
-    for (size_t i = 0, end; i < b->n_live; i = end) {
-        for (end = i + 1; end < b->n_live && b->groups[end + 1] - b->groups[i] <= b->chunk_rows;) end++;
-        choose(b, hidden, i, end);
-    }
+    tfm_forward_logits(&w->run, &w->transformer, hidden, choose_rows, b);
+    tfm_run_rows(&w->run, advance_sentences, b, b->n_live, SENTENCES);
     tfm_run_release(&w->run, mark);
 }
 

@@ -23,10 +23,11 @@ typedef struct tfm_search_batch {
     size_t *queries, *self, *groups, *sources;
     uint32_t *source_rows_of;
     /* choosing */
-    size_t chunk_rows; /* rows of logits made at a time */
-    float *lse;        /* [rows] */
+    size_t width;        /* picks of a row, and candidates of a thread's scratch */
+    tfm_choice *choices; /* [rows] */
+    tfm_pick *picks;     /* [rows][width] */
+    double *lse;         /* [rows] */
     tfm_candidate *scratch;
-    size_t scratch_size; /* per thread */
 } tfm_search_batch;
 
 /* Tokens that a source of so many may be translated to, EOS counted; at least 1. */

@@ -91,7 +91,7 @@ static void product(job t, float *scratch, size_t i0, size_t i1, size_t j0, size
         for (t.p = 0; t.p < t.gemm->k; t.p += TFM_KC) {
             t.k = min(TFM_KC, t.gemm->k - t.p);
             if (!t.gemm->panels) pack(&t, room, 0, t.cols);
-            rows_of_block(&t, t.gemm->panels ? tfm_panels_at(t.gemm->panels, t.how, t.j, t.p) : room, scratch, i0, i1);
+            rows_of_block(&t, t.gemm->panels ? tfm_panels_at(t.gemm->panels, t.how, t.gemm->first + t.j, t.p) : room, scratch, i0, i1);
         }
     }
 }
@@ -104,7 +104,8 @@ static void product_i8(const tfm_kernels *kernels, const tfm_gemm *g, size_t i0,
     for (size_t i = i0; i < i1; i += MC) {
         const size_t rows = min(MC, i1 - i);
         for (size_t j = j0; j < j1; j += TFM_I8_COLS) {
-            const tfm_i8_panel panel = {g->panels->values + j * a_row, g->panels->scale + j, g->panels->sum + j};
+            const size_t n = g->first + j;
+            const tfm_i8_panel panel = {g->panels->values + n * a_row, g->panels->scale + n, g->panels->sum + n};
             kernels->i8_product(g->c + i * g->c_row + j, g->c_row, g->a8 + i * a_row, a_row, g->a_scale + i, &panel, items,
                                 rows, min(TFM_I8_COLS, j1 - j));
         }

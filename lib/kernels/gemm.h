@@ -16,6 +16,7 @@ typedef struct tfm_gemm {
     const float *b;
     size_t b_row, b_col;
     const tfm_panels *panels;   /* NULL, or instead of b                         */
+    size_t first;               /* row of their W that makes column 0 of c: a multiple of TFM_PACK_UNIT */
     const int8_t *a8;           /* [m][k rounded up to 4], with the twin's offset */
     const float *a_scale;       /* [m]                                           */
     float *c;

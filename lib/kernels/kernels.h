@@ -12,11 +12,12 @@
 
 enum {
     TFM_LANES = 8,    /* floats summed side by side                                */
-    TFM_KC = 256,     /* k is summed in blocks of this many, then added to c       */
+    TFM_KC = 320,     /* k is summed in blocks of this many, then added to c       */
     TFM_MR_MAX = 12,  /* rows and columns of the largest register tile of a product */
     TFM_NR_MAX = 32,
     TFM_I8_COLS = 16, /* columns of an int8 panel, and terms of an item */
     TFM_I8_DEPTH = 4,
+    TFM_SUM_BLOCK = 1024, /* logits whose exponentials are summed in float          */
     TFM_ATTENTION_QUERIES = 32, /* a block of attention scores: 8 KiB             */
     TFM_ATTENTION_KEYS = 64,
 };
@@ -126,6 +127,8 @@ typedef struct tfm_kernels {
     float (*log_sum_exp)(const float *z, size_t n, double *sum);
     /* The same, and z becomes exp(z - its maximum), *total the sum of that: softmax is z / total. */
     float (*exponentials)(float *z, size_t n, double *sum, double *total);
+    /* Sum of exp(z - max) over n <= TFM_SUM_BLOCK logits, *max their maximum, or -inf; NaN counts in the sum alone. */
+    double (*exp_sum)(const float *z, size_t n, float *max);
     void (*scale_less)(float *z, size_t n, float scale, float less); /* z = scale z - less */
 
     /* One Adam update of n weights: g is scaled by g_scale first; rate already holds the bias corrections. */

@@ -251,7 +251,7 @@ static float row_max(const float *z, size_t n)
     return max;
 }
 
-/* Up to 1,024 elements: adds to the plain sum and to that of exp(z - max), which is written to e if e is not NULL. */
+/* Up to TFM_SUM_BLOCK elements: adds to the plain sum and to that of exp(z - max), which is written to e if e is not NULL. */
 INLINE void sum_block(const float *z, float *e, size_t n, float max, double *plain, double *total)
 {
     v8 s = {0}, t = {0}, x;
@@ -276,7 +276,7 @@ INLINE void sum_block(const float *z, float *e, size_t n, float max, double *pla
     *total += lanes_sum(&t);
 }
 
-/* error: float lanes within blocks of 1,024, double over blocks. */
+/* error: float lanes within blocks, double over them. */
 INLINE float log_sum(const float *z, float *e, size_t n, double *sum, double *total)
 {
     float max = row_max(z, n);
@@ -284,8 +284,8 @@ INLINE float log_sum(const float *z, float *e, size_t n, double *sum, double *to
 
     if (max == -INFINITY) max = 0.0f; /* nothing allowed: the result is -inf, not NaN */
     *total = 0.0;
-    for (size_t i = 0; i < n; i += 1024)
-        sum_block(z + i, e ? e + i : NULL, n - i < 1024 ? n - i : 1024, max, &plain, total);
+    for (size_t i = 0; i < n; i += TFM_SUM_BLOCK)
+        sum_block(z + i, e ? e + i : NULL, n - i < TFM_SUM_BLOCK ? n - i : TFM_SUM_BLOCK, max, &plain, total);
     *sum = plain;
     return max + (float)log(*total);
 }
@@ -300,6 +300,15 @@ float TWIN(tfm_log_sum_exp)(const float *z, size_t n, double *sum)
 float TWIN(tfm_exponentials)(float *z, size_t n, double *sum, double *total)
 {
     return log_sum(z, z, n, sum, total);
+}
+
+double TWIN(tfm_exp_sum)(const float *z, size_t n, float *max)
+{
+    double plain = 0.0, total = 0.0;
+
+    *max = row_max(z, n);
+    sum_block(z, NULL, n, *max == -INFINITY ? 0.0f : *max, &plain, &total);
+    return total;
 }
 
 void TWIN(tfm_scale_less)(float *z, size_t n, float scale, float less)

@@ -28,6 +28,7 @@ const tfm_kernels *TWIN(tfm_kernels_table)(void)
         .attention_backward = TWIN(tfm_attention_head_backward),
         .log_sum_exp = TWIN(tfm_log_sum_exp),
         .exponentials = TWIN(tfm_exponentials),
+        .exp_sum = TWIN(tfm_exp_sum),
         .scale_less = TWIN(tfm_scale_less),
         .adam = TWIN(tfm_adam),
     };

@@ -34,8 +34,8 @@ void tfm_forward_encoder(tfm_run *run, tfm_value *memory, const tfm_transformer 
 void tfm_forward_decoder(tfm_run *run, tfm_value *hidden, const tfm_transformer *t, tfm_value *memory,
                          const tfm_segments *source, const tfm_tokens *target);
 
-/* logits [rows][vocab] = hidden E^T (+ bias). */
-void tfm_forward_logits(tfm_run *run, tfm_value *logits, const tfm_transformer *t, tfm_value *hidden);
+/* logits [rows][vocab] = hidden E^T (+ bias), in strips. */
+void tfm_forward_logits(tfm_run *run, const tfm_transformer *t, tfm_value *hidden, tfm_strip_fn *use, const void *args);
 
 /*
  * Keys and values of a batch being decoded, 4.5 of PAPER. Self-attention rows are appended and never move: hypothesis i at step t

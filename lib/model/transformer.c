@@ -24,9 +24,9 @@ void tfm_forward_decoder(tfm_run *run, tfm_value *hidden, const tfm_transformer 
     tfm_run_release(run, mark);
 }
 
-void tfm_forward_logits(tfm_run *run, tfm_value *logits, const tfm_transformer *t, tfm_value *hidden)
+void tfm_forward_logits(tfm_run *run, const tfm_transformer *t, tfm_value *hidden, tfm_strip_fn *use, const void *args)
 {
-    tfm_op_linear(run, logits, hidden, &t->weights->output, false, 0.0f, 0);
+    tfm_op_linear_strips(run, hidden, &t->weights->output, use, args);
 }
 
 void tfm_cache_begin(tfm_run *run, tfm_cache *cache, const tfm_transformer *t, tfm_value *memory, size_t capacity)

@@ -1,0 +1,94 @@
+/* The best logits of a row, and their sum, block by block. */
+#include "decode/choice.h"
+
+#include <math.h>
+
+enum { GROUP = 32 }; /* logits that are compared with the threshold at once */
+
+void tfm_choice_begin(tfm_choice *choice, tfm_pick *picks, size_t most)
+{
+    *choice = (tfm_choice){.picks = picks, .most = most, .max = -INFINITY};
+}
+
+static bool worse(tfm_pick a, tfm_pick b)
+{
+    return a.logit != b.logit ? a.logit < b.logit : a.token > b.token;
+}
+
+/* Puts pick where the top of the heap was. */
+static void replace_top(tfm_choice *c, tfm_pick pick)
+{
+    size_t i = 0;
+
+    for (size_t child; (child = 2 * i + 1) < c->n; i = child) {
+        if (child + 1 < c->n && worse(c->picks[child + 1], c->picks[child])) child++;
+        if (!worse(c->picks[child], pick)) break;
+        c->picks[i] = c->picks[child];
+    }
+    c->picks[i] = pick;
+}
+
+static void keep(tfm_choice *c, tfm_pick pick)
+{
+    if (c->n == c->most) {
+        replace_top(c, pick);
+        return;
+    }
+    size_t i = c->n++;
+    for (; i && worse(pick, c->picks[(i - 1) / 2]); i = (i - 1) / 2) c->picks[i] = c->picks[(i - 1) / 2];
+    c->picks[i] = pick;
+}
+
+/* A logit must be above this: tokens come in ascending order, so an equal one loses. */
+static float threshold(const tfm_choice *c)
+{
+    return c->n < c->most ? -INFINITY : c->picks[0].logit;
+}
+
+static bool any_above(const float *logits, float least)
+{
+    int any = 0;
+
+    for (size_t i = 0; i < GROUP; i++) any |= logits[i] > least;
+    return any;
+}
+
+static void look_for_picks(tfm_choice *c, const float *logits, size_t n, size_t first, bool special)
+{
+    for (size_t group = 0; group < n; group += GROUP) {
+        const size_t end = n - group < GROUP ? n : group + GROUP;
+        if (end - group == GROUP && !any_above(logits + group, threshold(c))) continue;
+        for (size_t i = group; i < end; i++) {
+            const size_t token = first + i;
+            if (!(logits[i] > threshold(c)) || (!special && (token == TFM_PAD || token == TFM_BOS))) continue;
+            keep(c, (tfm_pick){logits[i], (int32_t)token});
+        }
+    }
+}
+
+static void add_sum(tfm_choice *c, float max, double total)
+{
+    if (max > c->max) {
+        c->total = c->total * exp((double)c->max - (double)max) + total;
+        c->max = max;
+    } else {
+        c->total += max == -INFINITY ? total : total * exp((double)max - (double)c->max);
+    }
+}
+
+void tfm_choice_add(tfm_choice *c, const tfm_kernels *kernels, const float *logits, size_t n, size_t first, bool special)
+{
+    for (size_t i = 0; i < n; i += TFM_SUM_BLOCK) {
+        const size_t block = n - i < TFM_SUM_BLOCK ? n - i : TFM_SUM_BLOCK;
+        float max;
+        const double total = kernels->exp_sum(logits + i, block, &max);
+
+        add_sum(c, max, total);
+        if (max > threshold(c)) look_for_picks(c, logits + i, block, first + i, special);
+    }
+}
+
+double tfm_choice_lse(const tfm_choice *c)
+{
+    return (c->max == -INFINITY ? 0.0 : (double)c->max) + log(c->total);
+}
