@@ -71,7 +71,8 @@ check "decode: utilisation agrees" says "x['gemm'] in ('blis', 'own') and x['gem
     and abs(x['utilisation'] - 1e-3 * x['mflop_per_token'] * x['tokens_per_s'] / x['gemm_gflops']) <= 0.02 * x['utilisation'] + 1e-4"
 check "decode: the process" says "1 < x['rss_mb'] < 4000 and x['load_ms'] > 0"
 check "decode: phases" says "set(x['seconds']) >= {'linear', 'attention', 'choice', 'encoder', 'decoder steps'}"
-TMPDIR=. works "decode: profile" "$tfm" "${decode[@]}" --sentences 2 --batch 1 --tgt-len 3 --beam 1 --threads 2 --profile --quiet
+TMPDIR=. works "decode: profile" "$tfm" "${decode[@]}" --sentences 2 --batch 1 --tgt-len 3 --beam 1 --threads 2 --dtype int8 --profile --quiet
+check "decode: profile: as asked" says "x['threads'] == 2 and x['batch'] == 1 and x['beam'] == 1 and x['dtype'] == 'int8'"
 check "decode: profile: three steps of two sentences" grep -Eq "^  decoder steps +6 " err
 check "decode: nothing is left" equal "$(find . -name 'tfm-bench-*')" ""
 refused "decode: too much" 2 "are more than 16777216 tokens" "$tfm" bench decode --batch 60000 --src-len 4000

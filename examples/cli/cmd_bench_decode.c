@@ -26,6 +26,7 @@ static const option_row rows[] = {
 
     {.kind = OPTION_HEADING, .help = "Machine"},
     {"threads", "N", "processors to use", OPTION_U32, .low = 1, .high = 1024, AT(decoder.n_threads)},
+    {"dtype", "f32|bf16|int8", "type of the weights and of the arithmetic", OPTION_CHOICE, AT(decoder.dtype)},
     {"profile", NULL, "a table of the time that operations and phases took", OPTION_FLAG, AT(profile)},
     {.kind = OPTION_END},
 };
