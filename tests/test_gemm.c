@@ -3,7 +3,7 @@
 #include "kernels/gemm.h"
 #include "oracle.h"
 
-enum { PAD = 3, FLOATS = 340000 }; /* PAD: floats between rows, poisoned */
+enum { PAD = 3, FLOATS = 400000 }; /* PAD: floats between rows, poisoned */
 
 static float a_data[FLOATS], b_data[FLOATS], c_data[FLOATS], c_other[FLOATS], bias[2048];
 
@@ -155,11 +155,11 @@ START_TEST(products_agree_with_the_oracle)
 }
 END_TEST
 
-/* Across the blocks of k (256), of rows (96) and of columns (1,024). */
+/* Across the blocks of k, of rows (96) and of columns (1,024). */
 START_TEST(products_across_blocks_agree_with_the_oracle)
 {
-    static const shape shapes[] = {{5, 7, 255}, {5, 7, 256},   {5, 7, 257},   {3, 17, 600},  {95, 9, 30},
-                                   {97, 9, 30}, {200, 5, 300}, {4, 1023, 20}, {4, 1025, 20}, {2, 1100, 300}};
+    static const shape shapes[] = {{5, 7, TFM_KC - 1}, {5, 7, TFM_KC}, {5, 7, TFM_KC + 1}, {3, 17, 700}, {95, 9, 30},
+                                   {97, 9, 30}, {200, 5, 350}, {4, 1023, 20}, {4, 1025, 20}, {2, 1100, 350}};
     pool p = new_pool(2);
     const tfm_kernels *kernels = begin(_i);
 
@@ -207,7 +207,7 @@ START_TEST(c21_bits_of_a_row_do_not_depend_on_the_other_rows)
     const tfm_kernels *kernels = begin(_i);
 
     for (size_t form = 0; form < 4; form++) {
-        const tfm_gemm g = new_gemm((shape){200, 19, 270}, form & 1, form & 2, extras[3], NULL, 5);
+        const tfm_gemm g = new_gemm((shape){200, 19, TFM_KC + 14}, form & 1, form & 2, extras[3], NULL, 5);
         tfm_gemm_run(kernels, p.threads, p.scratch, &g);
         for (size_t m = 1; m <= 200; m += m < 20 || form == 1 ? 3 : 23) check_part(kernels, &p, &g, m, 19);
     }
@@ -221,7 +221,7 @@ START_TEST(c21_bits_of_a_column_do_not_depend_on_the_other_columns)
     const tfm_kernels *kernels = begin(_i);
 
     for (size_t form = 0; form < 4; form++) {
-        const tfm_gemm g = new_gemm((shape){7, 1050, 270}, form & 1, form & 2, extras[3], NULL, 6);
+        const tfm_gemm g = new_gemm((shape){7, 1050, TFM_KC + 14}, form & 1, form & 2, extras[3], NULL, 6);
         tfm_gemm_run(kernels, p.threads, p.scratch, &g);
         for (size_t n = 1; n <= 70; n += form == 2 ? 1 : 7) check_part(kernels, &p, &g, 7, n);
         check_part(kernels, &p, &g, 7, 1025);
@@ -317,8 +317,8 @@ static tfm_panels packed_weights(const tfm_kernels *kernels, uint32_t dtype, siz
     return p;
 }
 
-static const shape packed_shapes[] = {{1, 1, 1},    {4, 37, 5},   {13, 64, 255}, {6, 33, 256}, {5, 16, 257},
-                                      {100, 7, 64}, {2, 200, 600}, {70, 70, 130}, {4, 1100, 40}};
+static const shape packed_shapes[] = {{1, 1, 1},    {4, 37, 5},   {13, 64, TFM_KC - 1}, {6, 33, TFM_KC}, {5, 16, TFM_KC + 1},
+                                      {100, 7, 64}, {2, 200, 700}, {70, 70, 130}, {4, 1100, 40}};
 
 /* The same bits as the product that packs its weights itself; and rows of W come back as the product saw them. */
 START_TEST(packed_weights_change_no_bit)
@@ -330,7 +330,7 @@ START_TEST(packed_weights_change_no_bit)
         const shape s = packed_shapes[i];
         tfm_gemm g = new_gemm(s, true, false, extras[3], NULL, 11);
         const tfm_panels w = packed_weights(kernels, bf16 ? TFM_DTYPE_BF16 : TFM_DTYPE_F32, s.n, s.k, 12);
-        float row[600];
+        float row[700];
 
         g.b_row = 1, g.b_col = s.k;
         tfm_gemm_run(kernels, pools[0].threads, pools[0].scratch, &g);

@@ -3,7 +3,7 @@
 #include "kernels/gemm.h"
 
 /* Logits that exist at a time. why so many: each chunk reads all of E twice and reads and writes all of dE. */
-enum { CHUNK_FLOATS = 1 << 23, PIECE = 8 };
+enum { CHUNK_FLOATS = 1 << 24, PIECE = 8 };
 
 typedef struct chunk {
     const tfm_run *run;
