@@ -13,10 +13,11 @@ typedef struct walk {
     const float *data;
     float *gradients;
     bool names;
+    bool rest; /* data lacks the matrices of products */
 } walk;
 
 static const float *take(walk *at, float **gradient, const char *owner, const char *name, tfm_initial initial,
-                         uint32_t fan_out, uint32_t rank, size_t rows, size_t cols)
+                         uint32_t fan_out, uint32_t rank, size_t rows, size_t cols, bool multiplied)
 {
     const size_t start = at->offset;
 
@@ -26,14 +27,16 @@ static const float *take(walk *at, float **gradient, const char *owner, const ch
         p->initial = initial;
         p->fan_out = fan_out;
         p->rank = rank;
+        p->multiplied = multiplied;
         p->shape[0] = (uint32_t)rows;
         p->shape[1] = (uint32_t)cols;
         p->offset = start;
         p->size = rows * cols;
     }
     at->n++;
-    at->offset += rows * cols;
     *gradient = at->gradients ? at->gradients + start : NULL;
+    if (at->rest && multiplied) return NULL;
+    at->offset += rows * cols;
     return at->data ? at->data + start : NULL;
 }
 
@@ -41,20 +44,26 @@ static void matrix(walk *at, tfm_linear *l, const char *owner, const char *name,
                    size_t out, size_t in)
 {
     *l = (tfm_linear){.out = out, .in = in};
-    l->weight = take(at, &l->d_weight, owner, name, initial, (uint32_t)fan_out, 2, out, in);
+    l->weight = take(at, &l->d_weight, owner, name, initial, (uint32_t)fan_out, 2, out, in, true);
+}
+
+static void position(walk *at, tfm_linear *l, const char *name)
+{
+    *l = (tfm_linear){.out = at->w->options.max_positions, .in = at->w->options.d_model};
+    l->weight = take(at, &l->d_weight, "", name, TFM_INITIAL_NORMAL, 0, 2, l->out, l->in, false);
 }
 
 static void bias(walk *at, tfm_linear *l, const char *owner, const char *name, bool present)
 {
-    if (present) l->bias = take(at, &l->d_bias, owner, name, TFM_INITIAL_ZERO, 0, 1, l->out, 1);
+    if (present) l->bias = take(at, &l->d_bias, owner, name, TFM_INITIAL_ZERO, 0, 1, l->out, 1, false);
 }
 
 static void norm(walk *at, tfm_norm *n, const char *owner, const char *gamma, const char *beta)
 {
     n->d = at->w->options.d_model;
     n->eps = at->w->options.layer_norm_eps;
-    n->gamma = take(at, &n->d_gamma, owner, gamma, TFM_INITIAL_ONE, 0, 1, n->d, 1);
-    n->beta = take(at, &n->d_beta, owner, beta, TFM_INITIAL_ZERO, 0, 1, n->d, 1);
+    n->gamma = take(at, &n->d_gamma, owner, gamma, TFM_INITIAL_ONE, 0, 1, n->d, 1, false);
+    n->beta = take(at, &n->d_beta, owner, beta, TFM_INITIAL_ZERO, 0, 1, n->d, 1, false);
 }
 
 /* Rows first .. first + out of a stacked projection. */
@@ -120,8 +129,8 @@ static void embeddings(walk *at)
     if (o->sharing == TFM_SHARE_NONE) matrix(at, &w->output, "", "output.weight", TFM_INITIAL_NORMAL, 0, V, d);
     bias(at, &w->output, "", "output.bias", o->softmax_bias);
     if (o->positions != TFM_POSITIONS_LEARNED) return;
-    matrix(at, &w->source_position, "", "encoder.position.weight", TFM_INITIAL_NORMAL, 0, o->max_positions, d);
-    matrix(at, &w->target_position, "", "decoder.position.weight", TFM_INITIAL_NORMAL, 0, o->max_positions, d);
+    position(at, &w->source_position, "encoder.position.weight");
+    position(at, &w->target_position, "decoder.position.weight");
 }
 
 static void walk_all(walk *at)
@@ -183,6 +192,20 @@ nomem:
 void tfm_weights_bind(tfm_weights *w, const float *data, float *gradients)
 {
     walk_all(&(walk){.w = w, .data = data, .gradients = gradients});
+}
+
+void tfm_weights_bind_rest(tfm_weights *w, const float *rest)
+{
+    walk_all(&(walk){.w = w, .data = rest, .rest = true});
+}
+
+size_t tfm_weights_rest(const tfm_weights *w)
+{
+    size_t floats = 0;
+
+    for (size_t i = 0; i < w->n_parameters; i++)
+        if (!w->parameters[i].multiplied) floats += w->parameters[i].size;
+    return floats;
 }
 
 void tfm_weights_destroy(tfm_weights *w)

@@ -14,6 +14,7 @@ typedef struct tfm_parameter_plan {
     tfm_initial initial;
     uint32_t fan_out; /* Xavier: rows of the matrix it was once a part of (PAPER 1.11) */
     uint32_t rank, shape[2];
+    bool multiplied; /* a matrix of products, which inference packs */
     size_t offset, size; /* floats, in the flat block of all parameters */
 } tfm_parameter_plan;
 
@@ -57,6 +58,10 @@ tfm_status tfm_weights_create(tfm_weights *w, const tfm_model_options *options, 
                               tfm_error *error);
 /* Points every layer into data (and, for training, gradients; else NULL): flat blocks of w->size floats. */
 void tfm_weights_bind(tfm_weights *w, const float *data, float *gradients);
+/* The same to data that lacks the matrices of products: all else end to end in plan order. Those have weight NULL. */
+void tfm_weights_bind_rest(tfm_weights *w, const float *rest);
+/* How many floats that is. */
+size_t tfm_weights_rest(const tfm_weights *w);
 void tfm_weights_destroy(tfm_weights *w);
 /* Fills data with the random initialisation of w->options (PAPER 1.11). */
 void tfm_weights_init(const tfm_weights *w, float *data);
