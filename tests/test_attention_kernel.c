@@ -352,6 +352,31 @@ START_TEST(m37_a_causal_row_is_a_row_over_its_prefix)
 }
 END_TEST
 
+/* A few queries that see all keys go another way, with the same bits: asking for weights takes the general one. */
+START_TEST(few_queries_are_no_other)
+{
+    static const size_t dims[][2] = {{4, 8}, {12, 16}, {32, 32}, {64, 72}};
+    uint32_t rows[ROWS];
+
+    for (size_t n = 1; n <= TFM_ATTENTION_KEYS + 1; n++) {
+        for (size_t j = 0; j < n; j++) rows[j] = (uint32_t)(n - 1 - j);
+        for (size_t m = 1; m <= 5; m++)
+            for (size_t gather = 0; gather < 2; gather++) {
+                const size_t *d = dims[(n + m) % 4];
+                tfm_head h = new_head(m, n, d[0], d[1], 2.0f, n);
+                if (gather) h.key_rows = rows;
+                h.causal = false;
+                run(twin(_i), &h, false);
+                memcpy(other, out, sizeof other);
+                h.weights = h.stats = NULL;
+                memset(out, 0, sizeof out);
+                run(twin(_i), &h, false);
+                for (size_t i = 0; i < m; i++) same_bits(out + i * WIDTH, other + i * WIDTH, d[1], "out");
+            }
+    }
+}
+END_TEST
+
 /* m03: a changed key and value reach the queries from there on, and no earlier one, not in one bit. */
 START_TEST(m03_the_past_does_not_see_the_future)
 {
@@ -640,6 +665,7 @@ static Suite *suite(void)
     tcase_add_loop_test(c, nan_stays_where_it_is, 0, 2);
     tcase_add_loop_test(c, c21_bits_of_a_query_do_not_depend_on_the_others, 0, 2);
     tcase_add_loop_test(c, m37_a_causal_row_is_a_row_over_its_prefix, 0, 2);
+    tcase_add_loop_test(c, few_queries_are_no_other, 0, 2);
     tcase_add_loop_test(c, m03_the_past_does_not_see_the_future, 0, 2);
     tcase_add_loop_test(c, gradients_agree_with_differences, 0, 2);
     tcase_add_loop_test(c, m01_hidden_rows_have_gradient_zero, 0, 2);

@@ -47,12 +47,12 @@ static tfm_head head_of(const attend_args *a, size_t segment, size_t head)
         .d_v = t->d_v,
         .key_rows = t->key_rows ? t->key_rows + k0 : NULL,
         .scale = 1.0f / sqrtf((float)t->d_k),
-        .causal = t->causal,
         .dropout = dropout_of(a, q0, head),
         .out = a->y->data + q0 * a->y->cols + head * t->d_v,
         .out_stride = a->y->cols,
         .stats = a->stats ? a->stats + 2 * (head * a->y->rows + q0) : NULL,
     };
+    h.causal = t->causal && h.m > 1; /* the last position sees all */
     if (t->weights) h.weights = t->weights + head * h.m * h.n;
     return h;
 }

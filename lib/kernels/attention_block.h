@@ -177,6 +177,26 @@ INLINE void block_scores(const work *w, float *s, size_t i, size_t rows, size_t 
     product(&x, false);
 }
 
+/* s = exp(s - max), or zeros while no key was seen; returns the sum. cols is a multiple of 8. */
+INLINE float exp_row(float *s, size_t cols, float max)
+{
+    const v8 shift = splat(max == -INFINITY ? 0.0f : max); /* exp(-inf) = 0, where -inf - -inf would be NaN */
+    v8 sum = splat(0.0f);
+
+    for (size_t c = 0; c < cols; c += 8) {
+        v8 x = LOAD(s + c) - shift;
+        exp_v8(&x);
+        STORE(s + c, x);
+        sum += x;
+    }
+    return lanes_sum(&sum);
+}
+
+INLINE void scale_row(float *x, size_t cols, float factor)
+{
+    for (size_t c = 0; c < cols; c += 8) STORE(x + c, LOAD(x + c) * splat(factor));
+}
+
 /* What hides keys of a block from a row: those outside begin .. end and, with bias, those where it is -inf. */
 typedef struct row_mask {
     const float *bias; /* NULL or the additive mask */

@@ -5,7 +5,7 @@
  * A row's numbers do not depend on which other queries are there, nor on how many keys it cannot see: blocks of keys
  * begin at fixed places, and hidden keys add exact zeros, whatever they hold.
  */
-#include "kernels/attention_block.h"
+#include "kernels/attention_few.h"
 
 /* What a block's queries know so far: the largest score, the sum of exponentials, and out, not yet divided by it. */
 typedef struct progress {
@@ -25,26 +25,6 @@ INLINE float mask_row(float *s, const row_mask *m, size_t cols)
         max = MAX(x, max);
     }
     return lanes_max(&max);
-}
-
-/* s = exp(s - max), or zeros while no key was seen; returns the sum. cols is a multiple of 8. */
-INLINE float exp_row(float *s, size_t cols, float max)
-{
-    const v8 shift = splat(max == -INFINITY ? 0.0f : max); /* exp(-inf) = 0, where -inf - -inf would be NaN */
-    v8 sum = splat(0.0f);
-
-    for (size_t c = 0; c < cols; c += 8) {
-        v8 x = LOAD(s + c) - shift;
-        exp_v8(&x);
-        STORE(s + c, x);
-        sum += x;
-    }
-    return lanes_sum(&sum);
-}
-
-INLINE void scale_row(float *x, size_t cols, float factor)
-{
-    for (size_t c = 0; c < cols; c += 8) STORE(x + c, LOAD(x + c) * splat(factor));
 }
 
 /* Row r's maximum and sum take in its scores of a block, which become exponentials. */
@@ -147,11 +127,17 @@ static void forward_block(const work *w, size_t i, size_t rows)
     if (h->weights) write_weights(w, &p, i, rows, seen);
 }
 
-void TWIN(tfm_attention_head)(const tfm_head *h, float *scratch)
+static void many_queries(const tfm_head *h, float *scratch)
 {
     work w = begin_work(h, scratch, false);
 
     w.v = key_rows(&w, w.copy_v, h->v, h->v_stride, h->d_v);
     w.sparse = hides(h) && !all_finite(w.v.at, w.v.width, w.v.index, w.keys.end - w.keys.begin, h->d_v);
     for (size_t i = 0; i < h->m; i += QUERIES) forward_block(&w, i, at_most(h->m - i, QUERIES));
+}
+
+void TWIN(tfm_attention_head)(const tfm_head *h, float *scratch)
+{
+    if (is_few(h)) few_queries(h);
+    else many_queries(h, scratch);
 }
