@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-enum { GROUP = 32 }; /* logits that are compared with the threshold at once */
-
 void tfm_choice_begin(tfm_choice *choice, tfm_pick *picks, size_t most)
 {
     *choice = (tfm_choice){.picks = picks, .most = most, .max = -INFINITY};
@@ -45,24 +43,11 @@ static float threshold(const tfm_choice *c)
     return c->n < c->most ? -INFINITY : c->picks[0].logit;
 }
 
-static bool any_above(const float *logits, float least)
+static void look_for_picks(tfm_choice *c, const tfm_kernels *kernels, const float *logits, size_t n, size_t first, bool special)
 {
-    int any = 0;
-
-    for (size_t i = 0; i < GROUP; i++) any |= logits[i] > least;
-    return any;
-}
-
-static void look_for_picks(tfm_choice *c, const float *logits, size_t n, size_t first, bool special)
-{
-    for (size_t group = 0; group < n; group += GROUP) {
-        const size_t end = n - group < GROUP ? n : group + GROUP;
-        if (end - group == GROUP && !any_above(logits + group, threshold(c))) continue;
-        for (size_t i = group; i < end; i++) {
-            const size_t token = first + i;
-            if (!(logits[i] > threshold(c)) || (!special && (token == TFM_PAD || token == TFM_BOS))) continue;
-            keep(c, (tfm_pick){logits[i], (int32_t)token});
-        }
+    for (size_t i = 0; (i += kernels->first_above(logits + i, n - i, threshold(c))) < n; i++) {
+        const size_t token = first + i;
+        if (special || (token != TFM_PAD && token != TFM_BOS)) keep(c, (tfm_pick){logits[i], (int32_t)token});
     }
 }
 
@@ -84,7 +69,7 @@ void tfm_choice_add(tfm_choice *c, const tfm_kernels *kernels, const float *logi
         const double total = kernels->exp_sum(logits + i, block, &max);
 
         add_sum(c, max, total);
-        if (max > threshold(c)) look_for_picks(c, logits + i, block, first + i, special);
+        if (max > threshold(c)) look_for_picks(c, kernels, logits + i, block, first + i, special);
     }
 }
 

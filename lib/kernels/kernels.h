@@ -129,6 +129,8 @@ typedef struct tfm_kernels {
     float (*exponentials)(float *z, size_t n, double *sum, double *total);
     /* Sum of exp(z - max) over n <= TFM_SUM_BLOCK logits, *max their maximum, or -inf; NaN counts in the sum alone. */
     double (*exp_sum)(const float *z, size_t n, float *max);
+    /* Index of the first of n floats that is above least, or n. */
+    size_t (*first_above)(const float *z, size_t n, float least);
     void (*scale_less)(float *z, size_t n, float scale, float less); /* z = scale z - less */
 
     /* One Adam update of n weights: g is scaled by g_scale first; rate already holds the bias corrections. */

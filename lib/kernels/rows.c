@@ -311,6 +311,29 @@ double TWIN(tfm_exp_sum)(const float *z, size_t n, float *max)
     return total;
 }
 
+/* Is any of 32 floats above least? */
+INLINE bool any_above(const float *z, const float least)
+{
+    const v8 limit = splat(least);
+    const i8 above = (LOAD(z) > limit) | (LOAD(z + 8) > limit) | (LOAD(z + 16) > limit) | (LOAD(z + 24) > limit);
+#if defined __AVX__
+    return !_mm256_testz_si256((__m256i)above, (__m256i)above);
+#else
+    int any = 0;
+    for (int k = 0; k < 8; k++) any |= above[k];
+    return any;
+#endif
+}
+
+size_t TWIN(tfm_first_above)(const float *z, size_t n, float least)
+{
+    size_t i = 0;
+
+    while (i + 32 <= n && !any_above(z + i, least)) i += 32;
+    while (i < n && !(z[i] > least)) i++;
+    return i;
+}
+
 void TWIN(tfm_scale_less)(float *z, size_t n, float scale, float less)
 {
     for (size_t i = 0; i < n; i++) z[i] = z[i] * scale - less;

@@ -29,6 +29,7 @@ const tfm_kernels *TWIN(tfm_kernels_table)(void)
         .log_sum_exp = TWIN(tfm_log_sum_exp),
         .exponentials = TWIN(tfm_exponentials),
         .exp_sum = TWIN(tfm_exp_sum),
+        .first_above = TWIN(tfm_first_above),
         .scale_less = TWIN(tfm_scale_less),
         .adam = TWIN(tfm_adam),
     };

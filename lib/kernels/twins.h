@@ -29,6 +29,7 @@ void TWIN(tfm_attention_head_backward)(const tfm_head *head, float *scratch);
 float TWIN(tfm_log_sum_exp)(const float *z, size_t n, double *sum);
 float TWIN(tfm_exponentials)(float *z, size_t n, double *sum, double *total);
 double TWIN(tfm_exp_sum)(const float *z, size_t n, float *max);
+size_t TWIN(tfm_first_above)(const float *z, size_t n, float least);
 void TWIN(tfm_scale_less)(float *z, size_t n, float scale, float less);
 void TWIN(tfm_adam)(float *w, float *m, float *v, const float *g, size_t n, float g_scale, float rate, float beta1,
                     float beta2, float eps);
