@@ -266,6 +266,14 @@ TFM_API tfm_status tfm_model_create_from(tfm_model **out, const tfm_model_option
 TFM_API tfm_status tfm_model_load(tfm_model **out, const char *path, const tfm_allocator *allocator, tfm_error *error);
 /* Writes the model file (doc/format.md) under a temporary name, syncs it and renames it: an old file survives any failure. since 0.1 */
 TFM_API tfm_status tfm_model_save(const tfm_model *model, const char *path, tfm_error *error);
+/*
+ * The same in a type: TFM_DTYPE_F32, or _INT8 for a quantised model, a quarter of the size, which decoders use from the file as it lies
+ * there. A quantised model translates, scores and shows attention; training, averaging and saving as float32 are TFM_E_UNSUPPORTED, and
+ * so are its matrices as parameters. tfm_model_save() saves it quantised. since 0.1
+ */
+TFM_API tfm_status tfm_model_save_as(const tfm_model *model, const char *path, uint32_t dtype, tfm_error *error);
+/* TFM_DTYPE_F32, or _INT8 for a quantised model. since 0.1 */
+TFM_API uint32_t tfm_model_dtype(const tfm_model *model);
 /* Element-wise mean of the weights of models of one configuration, summed in double precision (6.1). since 0.1 */
 TFM_API tfm_status tfm_model_average(tfm_model **out, const tfm_model *const *models, size_t n_models, tfm_error *error);
 TFM_API void tfm_model_free(tfm_model *model);
@@ -274,7 +282,8 @@ TFM_API void tfm_model_free(tfm_model *model);
 TFM_API void tfm_model_get_options(const tfm_model *model, tfm_model_options *options, size_t struct_size);
 /* The tokenizer inside the model; lent; NULL when it has none. since 0.1 */
 TFM_API const tfm_tokenizer *tfm_model_tokenizer(const tfm_model *model);
-/* Parameters without copying: by index in file order, or by name. TFM_E_INVALID when there is none. since 0.1 */
+/* Parameters without copying: by index in file order, or by name. TFM_E_INVALID when there is none; TFM_E_UNSUPPORTED when it is a
+ * matrix of a quantised model: *out then has its name and shape, and data NULL. since 0.1 */
 TFM_API size_t tfm_model_parameter_count(const tfm_model *model);
 TFM_API tfm_status tfm_model_parameter_at(const tfm_model *model, size_t index, tfm_parameter *out, tfm_error *error);
 TFM_API tfm_status tfm_model_parameter_named(const tfm_model *model, const char *name, tfm_parameter *out, tfm_error *error);
@@ -312,7 +321,8 @@ typedef struct tfm_decoder_options {
     void *progress_user;
     uint32_t min_length;      /* EOS is not offered before it would be this many tokens, EOS counted: its logit counts as -infinity;
                                  a sentence whose longest output is below ends without it; at most max_length; default 0 */
-    uint32_t dtype;           /* TFM_DTYPE_* of the matrices and of their products; default float32             */
+    uint32_t dtype;           /* TFM_DTYPE_* of the matrices and of their products; default float32. A quantised model has its own:
+                                 float32, the default, means int8 there, and bfloat16 is TFM_E_UNSUPPORTED */
 } tfm_decoder_options;
 
 TFM_API void tfm_decoder_options_init(tfm_decoder_options *options, size_t struct_size);

@@ -1,33 +1,9 @@
 /* Models with packed weights: what decoders share, in every type, and that packing float32 changes no bit. */
-#include "decoder_models.h"
-
-#include "api/decoder_handle.h"
+#include "packed_models.h"
 
 #include <pthread.h>
 
-enum { PAIRS = 40, CREATORS = 4, DTYPES = TFM_DTYPE_INT8 + 1 };
-
-static tfm_model_options odd_options(void)
-{
-    tfm_model_options o = small_options();
-
-    o.d_model = 36;
-    o.d_ff = 70;
-    o.sharing = TFM_SHARE_NONE;
-    o.attention_bias = 1;
-    o.source_vocab_size = 57;
-    o.norm_order = TFM_PRE_NORM;
-    o.positions = TFM_POSITIONS_LEARNED;
-    return o;
-}
-
-/* Two forms: post-norm with one matrix for all embeddings, pre-norm with three and learned positions. */
-static tfm_model *form_make(int form)
-{
-    const tfm_model_options o = form ? odd_options() : small_options();
-
-    return model_changed(&o, NULL, sharpen);
-}
+enum { CREATORS = 4, DTYPES = TFM_DTYPE_INT8 + 1 };
 
 /* A decoder that multiplies by the model's float32 matrices as they are. */
 static tfm_decoder *unpacked_decoder_of(const tfm_model *m, const tfm_decoder_options *o)
@@ -36,43 +12,6 @@ static tfm_decoder *unpacked_decoder_of(const tfm_model *m, const tfm_decoder_op
 
     tfm_search_workspace(d->search)->transformer.weights = &m->weights;
     return d;
-}
-
-static void same_scoring(tfm_decoder *a, tfm_decoder *b, const tfm_ids *sources, const tfm_ids *targets)
-{
-    ck_assert_ok(tfm_decoder_logprobs_ids(a, sources, targets, PAIRS, &error), error);
-    ck_assert_ok(tfm_decoder_logprobs_ids(b, sources, targets, PAIRS, &error), error);
-    for (size_t i = 0; i < PAIRS; i++) {
-        size_t n, n_b;
-        const float *x = tfm_decoder_token_logprobs(a, i, &n), *y = tfm_decoder_token_logprobs(b, i, &n_b);
-        ck_assert_uint_eq(n, n_b);
-        if (n) ck_assert_mem_eq(x, y, n * sizeof *x);
-    }
-}
-
-static void same_attention(tfm_decoder *a, tfm_decoder *b, tfm_ids source, tfm_ids target)
-{
-    const float *x, *y;
-    size_t rows, cols;
-
-    for (uint32_t kind = 0; kind <= TFM_ATTENTION_CROSS; kind++) {
-        ck_assert_ok(tfm_decoder_attention(a, source, target, kind, 1, 1, &x, &rows, &cols, &error), error);
-        ck_assert_ok(tfm_decoder_attention(b, source, target, kind, 1, 1, &y, &rows, &cols, &error), error);
-        ck_assert_mem_eq(x, y, rows * cols * sizeof *x);
-    }
-}
-
-/* Results of a and b on the same work, to the bit. */
-static void same_work(tfm_decoder *a, tfm_decoder *b)
-{
-    tfm_ids sentences[SENTENCES];
-
-    sentences_make(sentences);
-    ck_assert_ok(tfm_decoder_translate_ids(a, sentences, PAIRS, &error), error);
-    ck_assert_ok(tfm_decoder_translate_ids(b, sentences, PAIRS, &error), error);
-    for (size_t i = 0; i < PAIRS; i++) same_results(a, i, b, i);
-    same_scoring(a, b, sentences, sentences + PAIRS);
-    same_attention(a, b, sentences[0], sentences[1]);
 }
 
 START_TEST(float32_packed_or_not_gives_the_same_bits)

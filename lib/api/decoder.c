@@ -46,11 +46,14 @@ static tfm_status check_options(const tfm_decoder_options *o, tfm_error *error)
 static tfm_status begin(tfm_decoder *d, tfm_error *error)
 {
     const tfm_allocator *a = &d->allocator;
-    tfm_transformer packed = d->model->transformer;
+    tfm_transformer transformer = d->model->transformer;
+    const tfm_inference *packed;
     tfm_status status = tfm_pool_create(&d->pool, d->options.n_threads, a, error);
 
-    if (!status) status = tfm_inference_store_get(d->model->packed, &packed.weights, d->options.dtype, d->pool, error);
-    if (!status) status = tfm_search_create(&d->search, &packed, d->pool, &d->options, a, error);
+    if (!status) status = tfm_inference_store_get(d->model->packed, &packed, d->options.dtype, d->pool, error);
+    if (status) return status;
+    transformer.weights = &packed->weights;
+    status = tfm_search_create(&d->search, &transformer, d->pool, &d->options, a, error);
     if (!status) status = tfm_score_create(&d->score, tfm_search_workspace(d->search), error);
     return status;
 }
@@ -67,6 +70,7 @@ tfm_status tfm_decoder_create(tfm_decoder **out, const tfm_model *model, const t
     if (!model) return tfm_fail(error, TFM_E_INVALID, "model is NULL");
     status = tfm_options_read(&o, sizeof o, OPTIONS_SIZE_0_1, options, error);
     if (!status) status = check_options(&o, error);
+    if (!status && o.dtype == TFM_DTYPE_BF16) status = tfm_model_need_floats(model, "translate in bfloat16 with", error);
     if (status) return status;
     const tfm_allocator a = tfm_allocator_or_default(o.allocator);
     d = tfm_alloc(&a, 1, sizeof *d);

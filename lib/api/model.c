@@ -1,5 +1,6 @@
 /* tfm_model: creation, files, averaging, parameters. */
 #include "api/model_handle.h"
+#include "model/quantised_file.h"
 #include "text/tokenizer.h"
 
 void tfm_model_options_init(tfm_model_options *options, size_t struct_size)
@@ -72,11 +73,13 @@ static tfm_status finish(tfm_model *m, tfm_error *error)
 {
     const tfm_model_options *o = &m->weights.options;
 
-    tfm_weights_bind(&m->weights, m->data, NULL);
+    if (m->data) tfm_weights_bind(&m->weights, m->data, NULL);
+    else tfm_weights_bind_rest(&m->weights, m->file.copy);
     m->transformer.weights = &m->weights;
     const tfm_inference_source source = {
         &m->weights, m->file.file ? tfm_safetensors_mapping(m->file.file) : (tfm_mapping){NULL, 0}};
-    const tfm_status status = tfm_inference_store_create(&m->packed, &source, &m->allocator, error);
+    const tfm_status status =
+        tfm_inference_store_create(&m->packed, &source, m->data ? NULL : &m->file.packed, &m->allocator, error);
     if (status != TFM_OK) return status;
     if (o->positions == TFM_POSITIONS_LEARNED) {
         m->transformer.position_rows = o->max_positions - o->position_offset;
@@ -232,23 +235,62 @@ tfm_status tfm_model_load(tfm_model **out, const char *path, const tfm_allocator
     if (status == TFM_OK && check_tokenizer(&m->weights.options, m->tokenizer, NULL) != TFM_OK)
         status = tfm_fail(error, TFM_E_FORMAT, "%.120s: its tokenizer is larger than its vocabulary", path);
     m->data = m->file.data;
+    m->dtype = m->file.dtype;
     if (status == TFM_OK) status = finish(m, error);
     return hand_over(out, m, status);
 }
 
-tfm_status tfm_model_save(const tfm_model *model, const char *path, tfm_error *error)
+tfm_status tfm_model_need_floats(const tfm_model *model, const char *purpose, tfm_error *error)
+{
+    if (model->data) return TFM_OK;
+    return tfm_fail(error, TFM_E_UNSUPPORTED, "the model is quantised to int8: %s the float32 model that it was made of", purpose);
+}
+
+static tfm_status save_floats(const tfm_model *m, const char *path, tfm_text tokenizer, tfm_error *error)
+{
+    const tfm_model_parts parts = {.weights = &m->weights, .data = m->data, .tokenizer = tokenizer};
+    const tfm_status status = tfm_model_need_floats(m, "save", error);
+
+    return status == TFM_OK ? tfm_model_file_save(path, &parts, &m->allocator, error) : status;
+}
+
+/* Quantised with the packed weights of decoders, which stay with the model. */
+static tfm_status save_int8(const tfm_model *m, const char *path, tfm_text tokenizer, tfm_error *error)
+{
+    tfm_quantised_parts parts = {.data = m->data ? m->data : m->file.copy, .rest = !m->data, .tokenizer = tokenizer};
+    tfm_pool *pool = NULL;
+    tfm_status status = tfm_pool_create(&pool, 1, &m->allocator, error);
+
+    if (status == TFM_OK) status = tfm_inference_store_get(m->packed, &parts.packed, TFM_DTYPE_INT8, pool, error);
+    if (status == TFM_OK) status = tfm_quantised_save(path, &parts, &m->allocator, error);
+    tfm_pool_free(pool);
+    return status;
+}
+
+tfm_status tfm_model_save_as(const tfm_model *model, const char *path, uint32_t dtype, tfm_error *error)
 {
     tfm_status status = TFM_OK;
 
     if (!model || !path) return tfm_fail(error, TFM_E_INVALID, "%s is NULL", model ? "path" : "model");
+    if (dtype != TFM_DTYPE_F32 && dtype != TFM_DTYPE_INT8)
+        return tfm_fail(error, TFM_E_INVALID, "dtype is %u; files are float32 (%d) or int8 (%d)", dtype, TFM_DTYPE_F32, TFM_DTYPE_INT8);
     tfm_buffer json = {.allocator = model->allocator};
     if (model->tokenizer) status = tfm_tokenizer_to_json(model->tokenizer, &json, error);
+    const tfm_text tokenizer = {json.data, json.size};
     if (status == TFM_OK)
-        status = tfm_model_file_save(path, &(tfm_model_parts){.weights = &model->weights, .data = model->data,
-                                                              .tokenizer = {json.data, json.size}},
-                                     &model->allocator, error);
+        status = dtype == TFM_DTYPE_INT8 ? save_int8(model, path, tokenizer, error) : save_floats(model, path, tokenizer, error);
     tfm_buffer_free(&json);
     return status;
+}
+
+tfm_status tfm_model_save(const tfm_model *model, const char *path, tfm_error *error)
+{
+    return tfm_model_save_as(model, path, model ? model->dtype : TFM_DTYPE_F32, error);
+}
+
+uint32_t tfm_model_dtype(const tfm_model *model)
+{
+    return model ? model->dtype : TFM_DTYPE_F32;
 }
 
 /* What must agree for two sets of weights to have a mean: everything but the seed of their beginnings. */
@@ -272,6 +314,8 @@ tfm_status tfm_model_average(tfm_model **out, const tfm_model *const *models, si
         if (!models[i]) return tfm_fail(error, TFM_E_INVALID, "model %zu is NULL", i);
         if (!same_form(models[0], models[i]))
             return tfm_fail(error, TFM_E_INVALID, "model %zu has another configuration than model 0", i);
+        status = tfm_model_need_floats(models[i], "average", error);
+        if (status != TFM_OK) return status;
     }
     const tfm_model *first = models[0];
     status = tfm_model_copy_of(&m, &first->weights.options, first->data, first->tokenizer, &first->allocator, error);
@@ -316,9 +360,21 @@ size_t tfm_model_parameter_count(const tfm_model *model)
     return model ? model->weights.n_parameters : 0;
 }
 
-static tfm_parameter lend(const tfm_model *m, const tfm_parameter_plan *p)
+/* Where a parameter lies: of a quantised model behind those that are in no matrix either. */
+static const float *data_of(const tfm_model *m, const tfm_parameter_plan *p)
 {
-    return (tfm_parameter){p->name, m->data + p->offset, p->rank, {p->shape[0], p->shape[1], 1}};
+    const float *at = m->file.copy;
+
+    if (m->data) return m->data + p->offset;
+    if (p->multiplied) return NULL;
+    for (const tfm_parameter_plan *q = m->weights.parameters; q < p; q++) at += q->multiplied ? 0 : q->size;
+    return at;
+}
+
+static tfm_status lend(const tfm_model *m, const tfm_parameter_plan *p, tfm_parameter *out, tfm_error *error)
+{
+    *out = (tfm_parameter){p->name, data_of(m, p), p->rank, {p->shape[0], p->shape[1], 1}};
+    return out->data ? TFM_OK : tfm_fail(error, TFM_E_UNSUPPORTED, "parameter %s is quantised to int8", p->name);
 }
 
 tfm_status tfm_model_parameter_at(const tfm_model *model, size_t index, tfm_parameter *out, tfm_error *error)
@@ -327,8 +383,7 @@ tfm_status tfm_model_parameter_at(const tfm_model *model, size_t index, tfm_para
     if (index >= model->weights.n_parameters)
         return tfm_fail(error, TFM_E_INVALID, "parameter %zu does not exist, there are %zu", index,
                         model->weights.n_parameters);
-    *out = lend(model, &model->weights.parameters[index]);
-    return TFM_OK;
+    return lend(model, &model->weights.parameters[index], out, error);
 }
 
 tfm_status tfm_model_parameter_named(const tfm_model *model, const char *name, tfm_parameter *out, tfm_error *error)
@@ -337,6 +392,5 @@ tfm_status tfm_model_parameter_named(const tfm_model *model, const char *name, t
         return tfm_fail(error, TFM_E_INVALID, "%s is NULL", !model ? "model" : !name ? "name" : "out");
     const tfm_parameter_plan *p = find_plan(&model->weights, name);
     if (!p) return tfm_fail(error, TFM_E_INVALID, "the model has no parameter '%.60s'", name);
-    *out = lend(model, p);
-    return TFM_OK;
+    return lend(model, p, out, error);
 }

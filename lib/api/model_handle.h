@@ -13,7 +13,8 @@ struct tfm_model {
     tfm_model_file file;      /* file.file NULL when the weights are in block */
     tfm_weights weights;
     float *block;             /* owned weights, or NULL */
-    const float *data;        /* weights.size floats, end to end in plan order */
+    const float *data;        /* weights.size floats, end to end in plan order; NULL when the model is quantised */
+    uint32_t dtype;           /* TFM_DTYPE_F32, or _INT8: quantised */
     tfm_tokenizer *tokenizer; /* or NULL */
     float *position;          /* [TFM_POSITION_ROWS][d], or NULL when learned */
     tfm_transformer transformer; /* rates 0; float32 weights, not packed */
@@ -23,5 +24,8 @@ struct tfm_model {
 /* A model of weights w->options holding a copy of data. tokenizer may be NULL; it is copied. */
 tfm_status tfm_model_copy_of(tfm_model **out, const tfm_model_options *options, const float *data,
                              const tfm_tokenizer *tokenizer, const tfm_allocator *allocator, tfm_error *error);
+
+/* TFM_E_UNSUPPORTED, and says so, when the model is quantised. purpose: "train". */
+tfm_status tfm_model_need_floats(const tfm_model *model, const char *purpose, tfm_error *error);
 
 #endif

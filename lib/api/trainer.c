@@ -111,7 +111,8 @@ tfm_status tfm_trainer_create(tfm_trainer **out, const tfm_model *model, const t
     if (!out) return tfm_fail(error, TFM_E_INVALID, "out is NULL");
     *out = NULL;
     if (!model) return tfm_fail(error, TFM_E_INVALID, "model is NULL");
-    status = begin(&t, options, error);
+    status = tfm_model_need_floats(model, "train", error);
+    if (status == TFM_OK) status = begin(&t, options, error);
     if (status == TFM_OK)
         status = tfm_training_create(&t->training, &model->weights.options, model->data, &t->options, &t->allocator, error);
     if (status == TFM_OK && model->tokenizer)
@@ -126,6 +127,7 @@ static tfm_status restore(tfm_trainer *t, const tfm_model_file *file, const char
 
     if (!file->trainer.size)
         return tfm_fail(error, TFM_E_FORMAT, "%.120s is a model, not a checkpoint: train from it without resuming", path);
+    if (!file->data) return tfm_fail(error, TFM_E_FORMAT, "%.120s is quantised, not a checkpoint", path);
     status = tfm_checkpoint_from_json(&t->resumed, file->trainer, error);
     if (status == TFM_OK)
         status = tfm_training_create(&t->training, &file->weights.options, file->data, &t->options, &t->allocator, error);

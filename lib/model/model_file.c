@@ -1,5 +1,6 @@
 /* Parameters and configuration <-> the native file. */
 #include "model/model_file.h"
+#include "model/quantised_file.h"
 
 #include <stdio.h>
 
@@ -23,8 +24,11 @@ static tfm_status check_kind(const tfm_safetensors *file, const char *path, tfm_
     return TFM_OK;
 }
 
-static tfm_status check_tensor(const tfm_tensor *t, const tfm_parameter_plan *p, const char *path, tfm_error *error)
+tfm_status tfm_model_file_find(const tfm_model_file *file, const tfm_parameter_plan *p, const tfm_tensor **out,
+                               const char *path, tfm_error *error)
 {
+    const tfm_tensor *t = *out = tfm_safetensors_find(file->file, p->name);
+
     if (!t) return tfm_fail(error, TFM_E_FORMAT, "%.120s lacks the tensor %s", path, p->name);
     if (t->dtype != TFM_F32)
         return tfm_fail(error, TFM_E_UNSUPPORTED, "tensor %s is %s, not F32", p->name, tfm_dtype_name(t->dtype));
@@ -45,8 +49,8 @@ static tfm_status find_data(tfm_model_file *f, const char *path, tfm_error *erro
 
     for (size_t i = 0; i < w->n_parameters; i++) {
         const tfm_parameter_plan *p = &w->parameters[i];
-        const tfm_tensor *t = tfm_safetensors_find(f->file, p->name);
-        const tfm_status status = check_tensor(t, p, path, error);
+        const tfm_tensor *t;
+        const tfm_status status = tfm_model_file_find(f, p, &t, path, error);
         if (status != TFM_OK) return status;
         if (!i) start = t->data;
         in_order &= t->data == start + p->offset * sizeof(float);
@@ -58,6 +62,7 @@ static tfm_status find_data(tfm_model_file *f, const char *path, tfm_error *erro
                         tfm_safetensors_count(f->file) - extra, w->n_parameters);
     f->data = (const float *)(const void *)start;
     if (in_order) return TFM_OK;
+    f->copy_size = w->size;
     f->copy = tfm_alloc(&f->allocator, w->size, sizeof(float));
     if (!f->copy) return tfm_fail(error, TFM_E_NOMEM, "weights: %zu floats", w->size);
     for (size_t i = 0; i < w->n_parameters; i++) {
@@ -69,17 +74,27 @@ static tfm_status find_data(tfm_model_file *f, const char *path, tfm_error *erro
 }
 
 /* A configuration larger than its file is refused before anything of its size is allocated. */
-static tfm_status check_size(const tfm_model_options *options, const tfm_safetensors *file, const char *path,
-                             tfm_error *error)
+static tfm_status check_size(const tfm_model_file *f, const tfm_model_options *options, const char *path, tfm_error *error)
 {
+    const size_t least = f->dtype == TFM_DTYPE_INT8 ? sizeof(int8_t) : sizeof(float); /* bytes of a parameter */
     tfm_model_costs costs;
-    size_t floats = 0;
+    size_t numbers = 0;
 
     tfm_config_costs(&costs, options, 1, 1);
-    for (size_t i = 0; i < tfm_safetensors_count(file); i++) floats += tfm_safetensors_at(file, i)->bytes / sizeof(float);
-    if (costs.parameters <= floats) return TFM_OK;
-    return tfm_fail(error, TFM_E_FORMAT, "%.120s holds %zu numbers, its configuration wants %llu", path, floats,
+    for (size_t i = 0; i < tfm_safetensors_count(f->file); i++) numbers += tfm_safetensors_at(f->file, i)->bytes / least;
+    if (costs.parameters <= numbers) return TFM_OK;
+    return tfm_fail(error, TFM_E_FORMAT, "%.120s holds %zu numbers, its configuration wants %llu", path, numbers,
                     (unsigned long long)costs.parameters);
+}
+
+static tfm_status read_scheme(tfm_model_file *f, const char *path, tfm_error *error)
+{
+    const tfm_text scheme = tfm_safetensors_metadata(f->file, "quantization");
+
+    f->dtype = scheme.data ? TFM_DTYPE_INT8 : TFM_DTYPE_F32;
+    if (!scheme.data || text_is(scheme, TFM_QUANTISED_SCHEME)) return TFM_OK;
+    return tfm_fail(error, TFM_E_UNSUPPORTED, "%.120s has the quantization '%.40s', this library reads " TFM_QUANTISED_SCHEME, path,
+                    scheme.data);
 }
 
 tfm_status tfm_model_file_open(tfm_model_file *f, const char *path, const tfm_allocator *allocator, tfm_error *error)
@@ -90,10 +105,12 @@ tfm_status tfm_model_file_open(tfm_model_file *f, const char *path, const tfm_al
     *f = (tfm_model_file){.allocator = *allocator};
     status = tfm_safetensors_open(&f->file, path, allocator, error);
     if (status == TFM_OK) status = check_kind(f->file, path, error);
+    if (status == TFM_OK) status = read_scheme(f, path, error);
     if (status == TFM_OK) status = tfm_config_from_json(&options, tfm_safetensors_metadata(f->file, "config"), error);
-    if (status == TFM_OK) status = check_size(&options, f->file, path, error);
+    if (status == TFM_OK) status = check_size(f, &options, path, error);
     if (status == TFM_OK) status = tfm_weights_create(&f->weights, &options, allocator, error);
-    if (status == TFM_OK) status = find_data(f, path, error);
+    if (status == TFM_OK)
+        status = f->dtype == TFM_DTYPE_INT8 ? tfm_quantised_open(f, path, error) : find_data(f, path, error);
     if (status != TFM_OK) {
         tfm_model_file_close(f);
         return status;
@@ -107,7 +124,8 @@ tfm_status tfm_model_file_open(tfm_model_file *f, const char *path, const tfm_al
 void tfm_model_file_close(tfm_model_file *f)
 {
     if (!f->allocator.resize) return;
-    tfm_free(&f->allocator, f->copy, f->weights.size, sizeof(float));
+    tfm_inference_destroy(&f->packed);
+    tfm_free(&f->allocator, f->copy, f->copy_size, sizeof(float));
     tfm_weights_destroy(&f->weights);
     tfm_safetensors_close(f->file);
     *f = (tfm_model_file){0};
@@ -153,6 +171,27 @@ static tfm_text text(const char *s)
     return (tfm_text){s, strlen(s)};
 }
 
+tfm_status tfm_model_file_write(const char *path, const tfm_model_header *header, const tfm_tensor *tensors, size_t n,
+                                const tfm_allocator *allocator, tfm_error *error)
+{
+    tfm_buffer config = {.allocator = *allocator};
+    tfm_status status = tfm_config_to_json(&config, header->options, error);
+    tfm_metadata metadata[] = {{"format", text(FORMAT)},
+                               {"version", text(FORMAT_VERSION)},
+                               {"config", {config.data, config.size}},
+                               {"provenance", text("{\"library\":\"libtransformer 0.1.0\"}")},
+                               {"tokenizer", header->tokenizer},
+                               {"trainer", header->trainer},
+                               {"quantization", header->quantization}};
+    size_t n_metadata = 0;
+
+    for (size_t i = 0; i < sizeof metadata / sizeof *metadata; i++)
+        if (metadata[i].value.size) metadata[n_metadata++] = metadata[i];
+    if (status == TFM_OK) status = tfm_safetensors_save(path, tensors, n, metadata, n_metadata, allocator, error);
+    tfm_buffer_free(&config);
+    return status;
+}
+
 tfm_status tfm_model_file_save(const char *path, const tfm_model_parts *parts, const tfm_allocator *allocator,
                                tfm_error *error)
 {
@@ -160,23 +199,15 @@ tfm_status tfm_model_file_save(const char *path, const tfm_model_parts *parts, c
     const size_t most = 3 * w->n_parameters;
     tfm_tensor *tensors = tfm_alloc(allocator, most, sizeof *tensors);
     tensor_name *names = tfm_alloc(allocator, most, sizeof *names);
-    tfm_buffer config = {.allocator = *allocator};
     tfm_status status = tensors && names ? TFM_OK : tfm_fail(error, TFM_E_NOMEM, "table of %zu tensors: no memory", most);
 
-    if (status == TFM_OK) status = tfm_config_to_json(&config, &w->options, error);
     if (status == TFM_OK) {
-        tfm_metadata metadata[6] = {{"format", text(FORMAT)},
-                                    {"version", text(FORMAT_VERSION)},
-                                    {"config", {config.data, config.size}},
-                                    {"provenance", text("{\"library\":\"libtransformer 0.1.0\"}")}};
-        size_t n = append(tensors, names, w, parts->data, NULL), n_metadata = 4;
+        const tfm_model_header header = {.options = &w->options, .tokenizer = parts->tokenizer, .trainer = parts->trainer};
+        size_t n = append(tensors, names, w, parts->data, NULL);
         if (parts->m) n += append(tensors + n, names + n, w, parts->m, "m");
         if (parts->v) n += append(tensors + n, names + n, w, parts->v, "v");
-        if (parts->tokenizer.size) metadata[n_metadata++] = (tfm_metadata){"tokenizer", parts->tokenizer};
-        if (parts->trainer.size) metadata[n_metadata++] = (tfm_metadata){"trainer", parts->trainer};
-        status = tfm_safetensors_save(path, tensors, n, metadata, n_metadata, allocator, error);
+        status = tfm_model_file_write(path, &header, tensors, n, allocator, error);
     }
-    tfm_buffer_free(&config);
     tfm_free(allocator, names, most, sizeof *names);
     tfm_free(allocator, tensors, most, sizeof *tensors);
     return status;

@@ -3,15 +3,21 @@
 #define TFM_MODEL_FILE_H
 
 #include "format/safetensors.h"
-#include "model/weights.h"
+#include "model/inference.h"
 
-/* An open file. data: all parameters end to end in plan order, in the mapping, or in copy when the file orders them otherwise. */
+/*
+ * An open file. data: all parameters end to end in plan order, in the mapping, or in copy when the file orders them otherwise.
+ * Of a quantised file data is NULL: packed has the matrices, which lie in the mapping, and what else there is, which is in copy.
+ */
 typedef struct tfm_model_file {
     tfm_allocator allocator;
     tfm_safetensors *file;
     tfm_weights weights;
     const float *data;
     float *copy;
+    size_t copy_size; /* floats */
+    uint32_t dtype;   /* TFM_DTYPE_F32 or _INT8 */
+    tfm_inference packed;
     tfm_text tokenizer, trainer, provenance; /* JSON, lent; size 0 when absent */
 } tfm_model_file;
 
@@ -19,6 +25,19 @@ tfm_status tfm_model_file_open(tfm_model_file *out, const char *path, const tfm_
 void tfm_model_file_close(tfm_model_file *file);
 /* Copies the optimiser's tensors "optimizer.<moment>.<name>" end to end: weights.size floats. TFM_E_FORMAT when one lacks. */
 tfm_status tfm_model_file_moment(const tfm_model_file *file, const char *moment, float *to, tfm_error *error);
+
+/* The tensor of a parameter, when it is there, is F32 and has the parameter's shape. */
+tfm_status tfm_model_file_find(const tfm_model_file *file, const tfm_parameter_plan *parameter, const tfm_tensor **out,
+                               const char *path, tfm_error *error);
+
+/* What a file says of its tensors. Texts of size 0 are left out. */
+typedef struct tfm_model_header {
+    const tfm_model_options *options;
+    tfm_text tokenizer, trainer, quantization;
+} tfm_model_header;
+
+tfm_status tfm_model_file_write(const char *path, const tfm_model_header *header, const tfm_tensor *tensors, size_t n,
+                                const tfm_allocator *allocator, tfm_error *error);
 
 /* m and v NULL: a model; else a checkpoint. Texts of size 0 are left out. */
 typedef struct tfm_model_parts {
