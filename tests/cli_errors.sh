@@ -32,7 +32,6 @@ refused "no size: a unit and more" 2 "--memory is '5MiBs'" "${train[@]}" m --mem
 refused "no size: negative" 2 "--memory is '-5G'" "${train[@]}" m --memory -5G
 refused "no choice" 2 "'spm', not one of bpe" "${train[@]}" m --tokenizer spm
 refused "not yet: wordpiece" 2 "wordpiece is not available" "${train[@]}" m --tokenizer wordpiece
-refused "not yet: int8" 2 "int8" "$tfm" translate --model x --dtype int8
 refused "not yet: chrf" 2 "chrf" "$tfm" evaluate --hyp en --ref de --metric chrf
 refused "unknown preset" 2 "huge" "${train[@]}" m --preset huge
 refused "unknown field" 2 "d_modle" "${train[@]}" m --set d_modle=3

@@ -48,7 +48,7 @@ check "a model file: the tensors are all its parameters" awk '
     /^  total/ { gsub(",", "", $2); total = $2 } tensors && NF { gsub(",", "", $2); sum += $2 } /^Tensors/ { tensors = 1 }
     END { exit !(total > 0 && sum == total) }' out
 works "a model file as JSON" "$tfm" inspect m --parameters --json
-check "a model file as JSON: tensors" grep -q '"tensors":\[{"name":"[a-z0-9._]*","shape":\[' out
+check "a model file as JSON: tensors" grep -q '"tensors":\[{"name":"[a-z0-9._]*","dtype":"float32","shape":\[' out
 works "a checkpoint" "$tfm" inspect m-1.ckpt
 refused "nothing to inspect" 2 "model file, or --preset" "$tfm" inspect
 refused "two things to inspect" 2 "own configuration" "$tfm" inspect m --preset base
@@ -59,7 +59,7 @@ check "version: as the header's" equal "$(cat out)" "tfm $(sed -n 's/^#define TF
     s/^#define TFM_VERSION_PATCH //p' "$root/include/transformer.h" | paste -sd .)"
 works "overview" "$tfm" --help
 sed -n '/^Commands/,/^$/s/^  \([a-z]* \{0,1\}[a-z]*\)  .*/\1/p' out > commands
-check "overview: commands" equal "$(wc -l < commands)" 13
+check "overview: commands" equal "$(wc -l < commands)" 15
 while read -r -a command; do
     works "${command[*]} --help" "$tfm" "${command[@]}" --help
     check "${command[*]} --help: usage" grep -q "^Usage: tfm ${command[*]} " out

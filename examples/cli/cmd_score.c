@@ -19,12 +19,14 @@ typedef struct score_args {
 
 static const option_row rows[] = {
     {.kind = OPTION_HEADING, .help = "Options"},
-    {"model", "FILE", "of 'tfm train', or one of its checkpoints", OPTION_TEXT, .required = true, AT(model)},
+    {"model", "FILE", "of 'tfm train' or 'tfm quantize', or a checkpoint", OPTION_TEXT, .required = true, AT(model)},
     {"src", "FILE", "source side, one sentence a line", OPTION_TEXT, .required = true, AT(src)},
     {"tgt", "FILE", "target side: line i is a translation of line i of --src", OPTION_TEXT, .required = true, AT(tgt)},
     {"per-token", NULL, "after each sum, a tab and the log-probability of each token, the end of the sentence included",
      OPTION_FLAG, AT(per_token)},
     {"replace-invalid", NULL, "invalid UTF-8 becomes U+FFFD instead of an error", OPTION_FLAG, AT(replace_invalid)},
+    {"dtype", "f32|bf16|int8", "type of weights and arithmetic; a quantised model is always int8", OPTION_CHOICE,
+     AT(decoder.dtype)},
     {"batch-tokens", "N", "source tokens read together", OPTION_U32, .low = 1, AT(decoder.batch_tokens)},
     {"max-source", "N", "a line of more tokens is an error", OPTION_U32, .low = 1, AT(decoder.max_source)},
     {"threads", "N", "processors to use; the result does not depend on it; default: all", OPTION_U32,

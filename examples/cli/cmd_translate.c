@@ -11,7 +11,7 @@ enum { CHUNK_LINES = 1024 }; /* translated together, when so many are there */
 typedef struct translate_args {
     const char *model, *input, *output;
     uint32_t n_best; /* 0: plain lines */
-    uint32_t scores, stats, replace_invalid, dtype, stop;
+    uint32_t scores, stats, replace_invalid, stop;
     tfm_decoder_options decoder;
 } translate_args;
 
@@ -19,7 +19,7 @@ typedef struct translate_args {
 
 static const option_row rows[] = {
     {.kind = OPTION_HEADING, .help = "Files"},
-    {"model", "FILE", "of 'tfm train', or one of its checkpoints", OPTION_TEXT, .required = true, AT(model)},
+    {"model", "FILE", "of 'tfm train' or 'tfm quantize', or a checkpoint", OPTION_TEXT, .required = true, AT(model)},
     {"input", "FILE", "lines to translate, plain or gzip; default: standard input", OPTION_TEXT, AT(input)},
     {"output", "FILE", "written as FILE.part and renamed when complete; default: standard output", OPTION_TEXT,
      AT(output)},
@@ -44,7 +44,8 @@ static const option_row rows[] = {
      AT(stats)},
 
     {.kind = OPTION_HEADING, .help = "Machine"},
-    {"dtype", "f32|bf16|int8", "type of the arithmetic; this version has only f32", OPTION_CHOICE, AT(dtype)},
+    {"dtype", "f32|bf16|int8", "type of weights and arithmetic; int8 is fastest and smallest; a quantised model is always int8",
+     OPTION_CHOICE, AT(decoder.dtype)},
     {"batch-tokens", "N", "source tokens translated together, times beam", OPTION_U32, .low = 1,
      AT(decoder.batch_tokens)},
     {"threads", "N", "processors to use; the result does not depend on it; default: all", OPTION_U32,
@@ -157,7 +158,6 @@ static int run(void *place, const string_list *operands)
     (void)operands;
     translate_args *args = place;
     translation t = {.args = args, .input.fd = -1};
-    if (args->dtype != 0) return console_usage("--dtype bf16 and int8 are not available in this version; use f32");
     if (args->n_best > args->decoder.beam)
         return console_usage("--nbest is %u, more than --beam %u; widen the beam", args->n_best, args->decoder.beam);
     if (args->n_best) args->decoder.n_best = args->n_best;
@@ -183,6 +183,7 @@ const command command_translate = {
             "pipe.",
     .examples = "  tfm translate --model en-de.tfm < test.en > test.out\n"
                 "  echo 'a man rides a bicycle' | tfm translate --model en-de.tfm --beam 1\n"
+                "  tfm translate --model en-de.tfm --dtype int8 --beam 1 < test.en > test.out\n"
                 "  tfm translate --model en-de.tfm --input test.en.gz --nbest 4 --stats > test.nbest\n",
     .options = rows,
     .args_size = sizeof(translate_args),

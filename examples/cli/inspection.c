@@ -58,6 +58,11 @@ static const char *start_word(const tfm_model_options *o)
     return word(o->start, "bos", "zero", "?");
 }
 
+static const char *weights_word(const inspection *i)
+{
+    return tfm_model_dtype(i->model) == TFM_DTYPE_INT8 ? "int8, with a scale for each output; norms and biases float32" : "float32";
+}
+
 static uint32_t width_of(uint32_t given, const tfm_model_options *o)
 {
     return given ? given : o->n_heads ? o->d_model / o->n_heads : 0;
@@ -81,6 +86,7 @@ static void print_configuration(const inspection *i)
     if (tokenizer)
         printf("  tokenizer %s, %u entries\n", tokenizer_dialect_name(tokenizer), tfm_tokenizer_vocab_size(tokenizer));
     else if (i->model) printf("  no tokenizer\n");
+    if (i->model) printf("  weights %s\n", weights_word(i));
 }
 
 static void print_count(const char *name, uint64_t value)
@@ -140,14 +146,20 @@ static uint64_t count_values(const tfm_parameter *p)
     return n;
 }
 
+/* Describes parameter k; the matrices of a quantised model are not lent, but have a name and a shape. */
+static const char *parameter_type(const tfm_model *model, size_t k, tfm_parameter *p)
+{
+    return tfm_model_parameter_at(model, k, p, NULL) ? "int8" : "float32";
+}
+
 static void print_tensors(const inspection *i)
 {
     char count[32];
     tfm_parameter p;
-    printf("\nTensors (float32)\n");
+    printf("\nTensors\n");
     for (size_t k = 0; k < tfm_model_parameter_count(i->model); k++) {
-        if (tfm_model_parameter_at(i->model, k, &p, NULL)) continue;
-        printf("  %-52s %12s  [", p.name, format_count(count, count_values(&p)));
+        const char *type = parameter_type(i->model, k, &p);
+        printf("  %-52s %12s  %s [", p.name, format_count(count, count_values(&p)), type);
         print_shape(&p, ", ");
         printf("]\n");
     }
@@ -209,10 +221,10 @@ static void json_tensors(const inspection *i)
     tfm_parameter p;
     printf(",\"tensors\":[");
     for (size_t k = 0; k < tfm_model_parameter_count(i->model); k++) {
-        if (tfm_model_parameter_at(i->model, k, &p, NULL)) continue;
+        const char *type = parameter_type(i->model, k, &p);
         printf("%s{\"name\":", k ? "," : "");
         json_string(p.name);
-        printf(",\"shape\":[");
+        printf(",\"dtype\":\"%s\",\"shape\":[", type);
         print_shape(&p, ",");
         printf("]}");
     }
@@ -230,6 +242,7 @@ static void print_json(const inspection *i)
     if (tokenizer)
         printf("\"tokenizer\":{\"kind\":\"%s\",\"size\":%u},", tokenizer_dialect_name(tokenizer),
                tfm_tokenizer_vocab_size(tokenizer));
+    if (i->model) printf("\"weights\":\"%s\",", tfm_model_dtype(i->model) == TFM_DTYPE_INT8 ? "int8" : "float32");
     json_costs(i);
     if (i->args->parameters) json_tensors(i);
     printf("}\n");

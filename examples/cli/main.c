@@ -21,6 +21,7 @@ static const command *const commands[] = {
     &command_tokenizer_encode,
     &command_tokenizer_decode,
     &command_average,
+    &command_quantize,
     &command_inspect,
     &command_bench_train,
     &command_bench_decode,
