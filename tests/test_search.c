@@ -97,7 +97,8 @@ START_TEST(m37_cached_logits_equal_those_of_the_whole_prefix)
     ck_assert(tfm_run_place(&run, 1 << 20, false));
     tfm_value *memory = tfm_value_new(&run, 5, GOLDEN_D);
     tfm_forward_encoder(&run, memory, &g.transformer, &source);
-    tfm_cache_begin(&run, &cache, &g.transformer, memory, LONGEST);
+    tfm_cache_begin(&run, &cache, &g.transformer, LONGEST, 5);
+    tfm_cache_add(&run, &cache, &g.transformer, memory, source_rows);
     for (uint32_t step = 0; step < LONGEST; step++) {
         const size_t self_offset[] = {0, step + 1};
         const int32_t id = step ? prefix[step - 1] : g.weights.options.start == TFM_START_ZERO ? -1 : TFM_BOS;

@@ -1,9 +1,7 @@
-/* Beam search of any number of sentences: batches of similar lengths, and the store of the results. */
+/* Beam search of any number of sentences, and the store of the results. */
 #include "decode/search.h"
 
 #include "decode/search_batch.h"
-
-enum { OUTPUTS = 4 };
 
 typedef struct answer {
     size_t first; /* hypothesis */
@@ -109,22 +107,6 @@ static tfm_status no_room(const tfm_search *s, tfm_error *error)
     return tfm_fail(error, TFM_E_NOMEM, "no memory for the results of %zu sentences", s->total);
 }
 
-/* Longest first; as many as fit into batch_tokens, and their longest outputs into OUTPUTS times that: the memory of
- * many short sentences has a bound too. At least one. */
-static size_t batch_end(const tfm_search *s, size_t begin)
-{
-    const tfm_decoder_options *o = &s->w->options;
-    const size_t budget = o->batch_tokens / o->beam;
-    size_t tokens = 0, outputs = 0, end = begin;
-
-    for (; end < s->total && s->order[end].length; end++) {
-        tokens += s->order[end].length;
-        outputs += tfm_search_longest_output(s->w, s->order[end].length);
-        if (end > begin && (tokens > budget || outputs > OUTPUTS * budget)) break;
-    }
-    return end;
-}
-
 static tfm_status begin_run(tfm_search *s, const tfm_ids *sources, size_t n, tfm_error *error)
 {
     const tfm_allocator *a = &s->w->allocator;
@@ -153,18 +135,38 @@ static tfm_status progress(const tfm_search *s, tfm_error *error)
     return tfm_fail(error, TFM_E_CANCELLED, "cancelled after %zu of %zu sentences", s->done, s->total);
 }
 
-/* Searches sentences begin .. end of the order. */
-static tfm_status run_batch(tfm_search *s, const tfm_ids *sources, size_t begin, size_t end, tfm_error *error)
+/* Room for the results of all live sentences, so that no step asks for memory. */
+static bool reserve(tfm_search *s, const tfm_search_batch *b)
 {
-    tfm_search_batch b = {.w = s->w, .order = s->order + begin, .n = end - begin};
-    tfm_status status = tfm_search_batch_begin(&b, sources, error);
+    const size_t n_best = s->w->options.n_best;
+    size_t ids = s->n_ids;
 
-    while (!status && b.n_live) {
-        s->done += tfm_search_batch_step(&b);
+    for (size_t i = 0; i < b->n_live; i++) {
+        size_t more;
+        if (!tfm_mul(b->slot[b->live[i]].beam.max_length, n_best, &more) || !tfm_add(ids, more, &ids)) return false;
+    }
+    return tfm_grow(&s->w->allocator, &s->ids, &s->id_capacity, ids, sizeof *s->ids) &&
+           tfm_grow(&s->w->allocator, &s->hypotheses, &s->hypothesis_capacity, s->n_hypotheses + b->n_live * n_best,
+                    sizeof *s->hypotheses);
+}
+
+/* Searches the first n sentences of the order. */
+static tfm_status run_batch(tfm_search *s, const tfm_ids *sources, size_t n, tfm_error *error)
+{
+    tfm_search_batch b = {.w = s->w, .sources = sources, .order = s->order, .n = n};
+    tfm_status status = tfm_search_batch_begin(&b, error);
+
+    while (!status) {
+        if (tfm_search_batch_admit(&b) && !reserve(s, &b)) return no_room(s, error);
+        if (!b.n_live) break;
+        tfm_search_batch_step(&b);
+        for (size_t i = 0; i < b.n_ended; i++) {
+            const tfm_search_slot *slot = &b.slot[b.ended[i]];
+            if (!add_answer(s, slot->index, &slot->beam)) return no_room(s, error);
+        }
+        s->done += b.n_ended;
         status = progress(s, error);
     }
-    for (size_t i = 0; !status && i < b.n; i++)
-        if (!add_answer(s, b.order[i].index, &b.beams[i])) status = no_room(s, error);
     return status;
 }
 
@@ -179,15 +181,13 @@ tfm_status tfm_search_run(tfm_search *search, const tfm_ids *sources, size_t n, 
 {
     tfm_search *s = search;
     tfm_status status = begin_run(s, sources, n, error);
-    size_t i = 0;
+    size_t filled = 0;
 
+    while (!status && filled < n && s->order[filled].length) filled++;
     s->w->run.profile = &s->w->profile;
-    for (size_t end; !status && i < n && s->order[i].length; i = end) {
-        end = batch_end(s, i);
-        status = run_batch(s, sources, i, end, error);
-    }
+    if (filled) status = run_batch(s, sources, filled, error);
     stop_clock(s->w);
-    for (; !status && i < n; i++) {
+    for (size_t i = filled; !status && i < n; i++) {
         s->answers[s->order[i].index] = (answer){s->n_hypotheses, 1, 0};
         if (!add_hypothesis(s, 0, 0.0)) status = no_room(s, error);
     }

@@ -1,9 +1,15 @@
-/* Beam search of a batch: the encoder once, then steps of all live hypotheses together. */
+/* Beam search of a batch: the encoder once for each sentence, then steps of all live hypotheses together. */
 #include "decode/search_batch.h"
 
 #include <math.h>
 
+enum {
+    OUTPUTS = 4, /* longest outputs take so many times the tokens of the sources: a bound for the memory of short ones */
+    ENOUGH = 8,  /* sentences wait until so many parts of the sources' room are free and needed */
+};
+
 typedef tfm_search_batch batch;
+typedef tfm_search_view view;
 
 /* ----------------------------------------------------------------------------------------------------- plan ---- */
 
@@ -17,146 +23,136 @@ size_t tfm_search_longest_output(const tfm_workspace *w, size_t source)
     return length;
 }
 
-/* Sizes of the batch. false: too large to be numbered. */
+static size_t shorter(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static size_t longer(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Limits of the batch: the longest sentence fits always, and no more is had than all sentences need. */
 static bool count(batch *b)
 {
     const tfm_workspace *w = b->w;
-    const size_t beam = w->options.beam;
+    const size_t beam = w->options.beam, budget = w->options.batch_tokens / beam;
+    const size_t first = b->order[0].length, last = b->order[b->n - 1].length;
+    size_t tokens = 0, outputs = 0, rows;
 
-    for (size_t i = 0; i < b->n; i++) {
-        const size_t longest = tfm_search_longest_output(w, b->order[i].length);
-        size_t rows; /* one at the first step, at most beam at the others */
-        if (longest > b->longest) b->longest = longest;
-        if (!tfm_mul(longest - 1, beam, &rows) || !tfm_add(rows, 1 + b->cache_rows, &b->cache_rows)) return false;
-        if (b->cache_rows > UINT32_MAX) return false;
-        b->source_rows += b->order[i].length;
+    b->longest = tfm_search_longest_output(w, first);
+    b->source_rows = longer(budget, first);
+    b->outputs = longer(OUTPUTS * budget, b->longest);
+    for (size_t i = 0; i < b->n && (tokens < b->source_rows || outputs < b->outputs); i++) {
+        tokens += b->order[i].length;
+        outputs += tfm_search_longest_output(w, b->order[i].length);
     }
-    b->most_rows = b->longest > 1 ? b->n * beam : b->n;
-    return true;
+    b->source_rows = shorter(b->source_rows, tokens);
+    b->outputs = b->outputs_left = shorter(b->outputs, outputs);
+    b->slots = shorter(b->source_rows / last, b->outputs / tfm_search_longest_output(w, last));
+    b->slots = shorter(b->slots, b->n);
+    b->enough = b->source_rows / ENOUGH;
+    b->most_rows = b->slots * beam;
+    return tfm_mul(b->outputs, beam, &rows) && rows <= UINT32_MAX && b->source_rows <= UINT32_MAX;
+}
+
+static view plan_view(const batch *b, tfm_arena *arena)
+{
+    return (view){
+        .groups = tfm_arena_take(arena, b->slots + 1, sizeof(size_t)),
+        .self = tfm_arena_take(arena, b->most_rows + 1, sizeof(size_t)),
+        .self_rows = tfm_arena_take(arena, b->outputs * b->w->options.beam, sizeof(uint32_t)),
+        .sources = tfm_arena_take(arena, b->slots + 1, sizeof(size_t)),
+        .source_rows = tfm_arena_take(arena, b->source_rows, sizeof(uint32_t)),
+    };
+}
+
+static void plan_choice(batch *b, tfm_arena *arena)
+{
+    size_t picks;
+
+    b->width = tfm_beam_width(&b->w->options);
+    if (!tfm_mul(b->most_rows, b->width, &picks)) arena->bad = true;
+    b->choices = tfm_arena_take(arena, b->most_rows, sizeof *b->choices);
+    b->picks = tfm_arena_take(arena, picks, sizeof *b->picks);
+    b->lse = tfm_arena_take(arena, b->most_rows, sizeof *b->lse);
+    b->scratch = tfm_arena_take(arena, tfm_pool_threads(b->w->run.pool) * b->width, sizeof *b->scratch);
 }
 
 static void plan(batch *b, tfm_arena *arena)
 {
     const tfm_workspace *w = b->w;
-    const size_t layers = w->transformer.weights->options.n_decoder_layers, rows = b->most_rows;
-    size_t cells, picks;
+    const size_t layers = w->transformer.weights->options.n_decoder_layers, self_rows = b->outputs * w->options.beam;
 
-    if (!tfm_mul(rows, b->longest, &cells)) arena->bad = true;
-    tfm_pack_plan(&b->source, arena, b->n, b->source_rows);
-    b->beams = tfm_arena_take(arena, b->n, sizeof *b->beams);
-    for (size_t i = 0; i < b->n; i++) {
+    b->slot = tfm_arena_take(arena, b->slots, sizeof *b->slot);
+    for (size_t i = 0; i < b->slots; i++) {
         tfm_beam beam;
-        tfm_beam_plan(&beam, arena, &w->options, tfm_search_longest_output(w, b->order[i].length));
-        if (arena->base && !arena->bad) b->beams[i] = beam;
+        tfm_beam_plan(&beam, arena, &w->options, b->longest);
+        if (arena->base && !arena->bad) b->slot[i].beam = beam;
     }
+    b->live = tfm_arena_take(arena, b->slots, sizeof *b->live);
+    b->ended = tfm_arena_take(arena, b->slots, sizeof *b->ended);
+    b->idle = tfm_arena_take(arena, b->slots, sizeof *b->idle);
+    tfm_pack_plan(&b->source, arena, b->slots, b->source_rows);
     b->cache.self = tfm_arena_take(arena, layers, sizeof *b->cache.self);
     b->cache.cross = tfm_arena_take(arena, layers, sizeof *b->cache.cross);
-    b->live = tfm_arena_take(arena, b->n, sizeof *b->live);
-    b->ids = tfm_arena_take(arena, rows, sizeof *b->ids);
-    b->positions = tfm_arena_take(arena, rows, sizeof *b->positions);
-    b->table = tfm_arena_take(arena, cells, sizeof *b->table);
-    b->next_table = tfm_arena_take(arena, cells, sizeof *b->table);
-    b->queries = tfm_arena_take(arena, rows + 1, sizeof *b->queries);
-    b->self = tfm_arena_take(arena, rows + 1, sizeof *b->self);
-    b->groups = tfm_arena_take(arena, b->n + 1, sizeof *b->groups);
-    b->sources = tfm_arena_take(arena, b->n + 1, sizeof *b->sources);
-    b->source_rows_of = tfm_arena_take(arena, b->source_rows, sizeof *b->source_rows_of);
-    b->width = tfm_beam_width(&w->options);
-    if (!tfm_mul(rows, b->width, &picks)) arena->bad = true;
-    b->choices = tfm_arena_take(arena, rows, sizeof *b->choices);
-    b->picks = tfm_arena_take(arena, picks, sizeof *b->picks);
-    b->lse = tfm_arena_take(arena, rows, sizeof *b->lse);
-    b->scratch = tfm_arena_take(arena, tfm_pool_threads(w->run.pool) * b->width, sizeof *b->scratch);
+    b->self.rows = tfm_arena_take(arena, self_rows, sizeof *b->self.rows);
+    b->cross.rows = tfm_arena_take(arena, b->source_rows, sizeof *b->cross.rows);
+    b->seen = tfm_arena_take(arena, self_rows, sizeof *b->seen);
+    b->view = plan_view(b, arena);
+    b->spare = plan_view(b, arena);
+    b->ids = tfm_arena_take(arena, b->most_rows, sizeof *b->ids);
+    b->positions = tfm_arena_take(arena, b->most_rows, sizeof *b->positions);
+    b->queries = tfm_arena_take(arena, b->most_rows + 1, sizeof *b->queries);
+    plan_choice(b, arena);
 }
 
-/* ----------------------------------------------------------------------------------------------------- step ---- */
+/* ----------------------------------------------------------------------------------------------------- rows ---- */
 
-/* The live sentences of the next step and the rows of their sources. */
-static void list_live(batch *b)
+/* The row with the lowest number on top, so that as little memory as possible is ever touched. */
+static void free_all(tfm_free_rows *f, size_t n)
 {
-    size_t n = 0;
+    for (f->n = 0; f->n < n; f->n++) f->rows[f->n] = (uint32_t)(n - 1 - f->n);
+}
 
-    b->groups[0] = b->sources[0] = 0;
-    for (size_t i = 0; i < b->n_live; i++) {
-        const size_t s = b->live[i], first = b->source.offset[s], last = b->source.offset[s + 1];
-        uint32_t *to = b->source_rows_of + b->sources[n];
+static uint32_t take_row(tfm_free_rows *f)
+{
+    return f->rows[--f->n];
+}
 
-        if (b->beams[s].done) continue;
-        for (size_t row = first; row < last; row++) *to++ = (uint32_t)row;
-        b->live[n] = s;
-        b->groups[n + 1] = b->groups[n] + b->beams[s].n_alive;
-        b->sources[n + 1] = b->sources[n] + (last - first);
-        n++;
+static void give_row(tfm_free_rows *f, uint32_t row)
+{
+    f->rows[f->n++] = row;
+}
+
+/* Row number row of the next step reads id at a position; it sees the rows of its past, and one of its own. */
+static void add_hypothesis(batch *b, view *to, size_t row, int32_t id, const uint32_t *past, size_t position)
+{
+    uint32_t *list = to->self_rows + to->self[row];
+
+    if (position) memcpy(list, past, position * sizeof *list);
+    list[position] = take_row(&b->self);
+    for (size_t i = 0; i <= position; i++) b->seen[list[i]] = b->now;
+    to->self[row + 1] = to->self[row] + position + 1;
+    b->ids[row] = id;
+    b->positions[row] = (uint32_t)position;
+}
+
+/* Rows of the sentence's hypotheses that no hypothesis of the next step sees. */
+static void give_unseen(batch *b, size_t sentence)
+{
+    const view *old = &b->view;
+
+    for (size_t i = old->self[old->groups[sentence]]; i < old->self[old->groups[sentence + 1]]; i++) {
+        const uint32_t row = old->self_rows[i];
+        if (b->seen[row] == b->now) continue;
+        b->seen[row] = b->now;
+        give_row(&b->self, row);
     }
-    b->n_live = n;
 }
 
-static void number_rows(batch *b, size_t rows, size_t step)
-{
-    for (size_t i = 0; i <= rows; i++) {
-        b->queries[i] = i;
-        b->self[i] = i * (step + 1);
-        if (i < rows) b->positions[i] = (uint32_t)step;
-    }
-}
-
-/* One hypothesis per sentence, which reads the start symbol. */
-static void describe_first(batch *b)
-{
-    const int32_t id = tfm_workspace_start(b->w);
-
-    b->n_live = b->n;
-    for (size_t i = 0; i < b->n; i++) {
-        tfm_beam_start(&b->beams[i]);
-        b->live[i] = i;
-        b->ids[i] = id;
-        b->table[i] = (uint32_t)i;
-    }
-    list_live(b);
-    number_rows(b, b->n, 0);
-    b->step = 0;
-}
-
-/* After the choice: the hypotheses of the next step, each with its parent's cache rows and one of its own. */
-static void follow_parents(batch *b)
-{
-    const size_t step = b->step++;
-    size_t row = 0;
-
-    for (size_t i = 0; i < b->n_live; i++) {
-        const tfm_beam *beam = &b->beams[b->live[i]];
-
-        for (size_t j = 0; !beam->done && j < beam->n_alive; j++, row++) {
-            const tfm_beam_link *link = &tfm_beam_last(beam)[j];
-            uint32_t *to = b->next_table + row * (step + 2);
-            memcpy(to, b->table + (b->groups[i] + link->parent) * (step + 1), (step + 1) * sizeof *to);
-            to[step + 1] = (uint32_t)(b->cache.used + row);
-            b->ids[row] = link->token;
-        }
-    }
-    uint32_t *const old = b->table;
-    b->table = b->next_table;
-    b->next_table = old;
-    list_live(b);
-    number_rows(b, row, step + 1);
-}
-
-static tfm_step described(const batch *b)
-{
-    const size_t rows = b->groups[b->n_live];
-
-    return (tfm_step){
-        .n = rows,
-        .ids = b->ids,
-        .positions = b->positions,
-        .rows = b->table,
-        .queries = {rows, b->queries},
-        .self = {rows, b->self},
-        .groups = {b->n_live, b->groups},
-        .sources = {b->n_live, b->sources},
-        .source_rows = b->source_rows_of,
-    };
-}
+/* --------------------------------------------------------------------------------------------------- choice ---- */
 
 enum { SENTENCES = 4 }; /* that a thread takes at a time */
 
@@ -171,7 +167,7 @@ static void choose_rows(const void *args, const tfm_strip *strip, size_t begin, 
 
         if (!strip->first_col) {
             tfm_choice_begin(&b->choices[row], b->picks + row * b->width, b->width);
-            if (b->step + 1 < o->min_length) logits[TFM_EOS] = -INFINITY;
+            if (b->positions[row] + 1 < o->min_length) logits[TFM_EOS] = -INFINITY;
         }
         tfm_choice_add(&b->choices[row], b->w->run.kernels, logits, strip->cols, strip->first_col, o->allow_special);
     }
@@ -182,13 +178,32 @@ static void advance_sentences(const void *args, size_t begin, size_t end, size_t
     const batch *b = args;
 
     for (size_t i = begin; i < end; i++) {
-        const size_t first = b->groups[i];
-        for (size_t row = first; row < b->groups[i + 1]; row++) b->lse[row] = tfm_choice_lse(&b->choices[row]);
-        tfm_beam_advance(&b->beams[b->live[i]], b->choices + first, b->lse + first, b->scratch + thread * b->width);
+        const size_t first = b->view.groups[i];
+        for (size_t row = first; row < b->view.groups[i + 1]; row++) b->lse[row] = tfm_choice_lse(&b->choices[row]);
+        tfm_beam_advance(&b->slot[b->live[i]].beam, b->choices + first, b->lse + first, b->scratch + thread * b->width);
     }
 }
 
-/* While measuring, the step that is described stays: nothing is computed. */
+/* ----------------------------------------------------------------------------------------------------- step ---- */
+
+static tfm_step described(const batch *b)
+{
+    const view *v = &b->view;
+    const size_t rows = v->groups[b->n_live];
+
+    return (tfm_step){
+        .n = rows,
+        .ids = b->ids,
+        .positions = b->positions,
+        .rows = v->self_rows,
+        .queries = {rows, b->queries},
+        .self = {rows, v->self},
+        .groups = {b->n_live, v->groups},
+        .sources = {b->n_live, v->sources},
+        .source_rows = v->source_rows,
+    };
+}
+
 static void take_step(batch *b)
 {
     tfm_workspace *w = b->w;
@@ -202,28 +217,155 @@ static void take_step(batch *b)
     tfm_run_release(&w->run, mark);
 }
 
-/* No step has more rows, or looks at more, than this one. */
-static void describe_largest(batch *b)
+/* Sentence i of the present step goes on as sentence n of the next one. */
+static void go_on(batch *b, size_t i, size_t n)
 {
-    for (size_t i = 0; i < b->n; i++) {
-        b->groups[i + 1] = (i + 1) * (b->most_rows / b->n);
-        b->sources[i + 1] = b->source.offset[i + 1];
+    const view *old = &b->view;
+    view *to = &b->spare;
+    const tfm_beam *beam = &b->slot[b->live[i]].beam;
+    const size_t tokens = old->sources[i + 1] - old->sources[i];
+
+    memcpy(to->source_rows + to->sources[n], old->source_rows + old->sources[i], tokens * sizeof *to->source_rows);
+    to->sources[n + 1] = to->sources[n] + tokens;
+    to->groups[n + 1] = to->groups[n] + beam->n_alive;
+    for (size_t j = 0; j < beam->n_alive; j++) {
+        const tfm_beam_link *link = &tfm_beam_last(beam)[j];
+        const uint32_t *past = old->self_rows + old->self[old->groups[i] + link->parent];
+        add_hypothesis(b, to, to->groups[n] + j, link->token, past, beam->steps);
     }
-    b->groups[0] = b->sources[0] = 0;
-    b->n_live = b->n;
-    number_rows(b, b->most_rows, b->longest - 1);
+    b->live[n] = b->live[i];
+}
+
+static void leave(batch *b, size_t i)
+{
+    const view *old = &b->view;
+
+    for (size_t j = old->sources[i]; j < old->sources[i + 1]; j++) give_row(&b->cross, old->source_rows[j]);
+    b->outputs_left += b->slot[b->live[i]].beam.max_length;
+    b->ended[b->n_ended++] = b->live[i];
+}
+
+void tfm_search_batch_step(batch *b)
+{
+    size_t n = 0;
+
+    tfm_profile_phase(&b->w->profile, TFM_WORK_STEPS);
+    take_step(b);
+    for (size_t i = 0; i < b->n_live; i++) {
+        b->now++;
+        if (b->slot[b->live[i]].beam.done) leave(b, i);
+        else go_on(b, i, n++);
+        give_unseen(b, i);
+    }
+    b->n_live = n;
+    const view swap = b->view;
+    b->view = b->spare;
+    b->spare = swap;
+}
+
+/* -------------------------------------------------------------------------------------------------- admission ---- */
+
+/* Waiting sentences that fit, in the order; *tokens of their sources. */
+static size_t count_fitting(const batch *b, size_t *tokens)
+{
+    size_t n = 0, outputs = 0;
+
+    for (*tokens = 0; b->next + n < b->n && n < b->n_idle; n++) {
+        const size_t length = b->order[b->next + n].length;
+        outputs += tfm_search_longest_output(b->w, length);
+        if (*tokens + length > b->cross.n || outputs > b->outputs_left) break;
+        *tokens += length;
+    }
+    return n;
+}
+
+/* One hypothesis, which reads the start symbol. */
+static void begin_sentence(batch *b, const tfm_order *o)
+{
+    view *v = &b->view;
+    const size_t n = b->n_live++, slot = b->idle[--b->n_idle];
+    tfm_search_slot *s = &b->slot[slot];
+
+    b->live[n] = slot;
+    s->index = o->index;
+    s->beam.max_length = tfm_search_longest_output(b->w, o->length);
+    b->outputs_left -= s->beam.max_length;
+    tfm_beam_start(&s->beam);
+    tfm_pack_add(&b->source, b->sources[o->index]);
+    v->sources[n + 1] = v->sources[n] + o->length;
+    for (size_t i = v->sources[n]; i < v->sources[n + 1]; i++) v->source_rows[i] = take_row(&b->cross);
+    v->groups[n + 1] = v->groups[n] + 1;
+    add_hypothesis(b, v, v->groups[n], tfm_workspace_start(b->w), NULL, 0);
+}
+
+/* The pack's sentences, whose keys and values go to these rows. */
+static void encode(batch *b, const uint32_t *rows)
+{
+    tfm_workspace *w = b->w;
+    const tfm_tokens source = tfm_pack_tokens(&b->source);
+    const tfm_mark mark = tfm_run_mark(&w->run);
+    tfm_value *memory = tfm_value_new(&w->run, b->source.offset[b->source.n], w->transformer.weights->options.d_model);
+
+    tfm_forward_encoder(&w->run, memory, &w->transformer, &source);
+    tfm_cache_add(&w->run, &b->cache, &w->transformer, memory, rows);
+    tfm_run_release(&w->run, mark);
+}
+
+bool tfm_search_batch_admit(batch *b)
+{
+    const uint32_t *rows = b->view.source_rows + b->view.sources[b->n_live];
+    size_t tokens, n;
+
+    while (b->n_ended) b->idle[b->n_idle++] = b->ended[--b->n_ended];
+    n = count_fitting(b, &tokens);
+    if (!n || (b->n_live && b->next + n < b->n && tokens < b->enough)) return false;
+    tfm_profile_phase(&b->w->profile, TFM_WORK_ENCODER);
+    tfm_pack_begin(&b->source);
+    for (; n; n--) begin_sentence(b, &b->order[b->next++]);
+    encode(b, rows);
+    return true;
 }
 
 /* ---------------------------------------------------------------------------------------------------- begin ---- */
 
-static void encode(batch *b)
+/* No step has more rows, or looks at more, than this one. */
+static void describe_largest(batch *b)
 {
-    tfm_workspace *w = b->w;
-    const tfm_tokens source = tfm_pack_tokens(&b->source);
-    tfm_value *memory = tfm_value_new(&w->run, b->source_rows, w->transformer.weights->options.d_model);
+    for (size_t i = 0; i <= b->slots; i++) {
+        b->view.groups[i] = i * b->w->options.beam;
+        b->view.sources[i] = i * b->order[0].length;
+    }
+    for (size_t i = 0; i <= b->most_rows; i++) b->view.self[i] = i * b->longest;
+    b->n_live = b->slots;
+}
 
-    tfm_forward_encoder(&w->run, memory, &w->transformer, &source);
-    tfm_cache_begin(&w->run, &b->cache, &w->transformer, memory, b->cache_rows);
+/* No admission has more rows, or longer sentences. */
+static void pack_largest(batch *b)
+{
+    tfm_pack *p = &b->source;
+
+    for (p->n = 0, p->offset[0] = 0; p->n < b->slots && p->offset[p->n] < b->source_rows; p->n++)
+        p->offset[p->n + 1] = shorter(p->offset[p->n] + b->order[0].length, b->source_rows);
+    p->offset[p->n] = b->source_rows;
+}
+
+static void reserve_cache(batch *b)
+{
+    tfm_cache_begin(&b->w->run, &b->cache, &b->w->transformer, b->outputs * b->w->options.beam, b->source_rows);
+}
+
+/* Nothing is live yet. */
+static void clear(batch *b)
+{
+    b->n_live = b->n_ended = 0;
+    b->view.groups[0] = b->view.self[0] = b->view.sources[0] = 0;
+    b->spare.groups[0] = b->spare.self[0] = b->spare.sources[0] = 0;
+    for (b->n_idle = 0; b->n_idle < b->slots; b->n_idle++) b->idle[b->n_idle] = b->slots - 1 - b->n_idle;
+    for (size_t i = 0; i <= b->most_rows; i++) b->queries[i] = i;
+    free_all(&b->self, b->outputs * b->w->options.beam);
+    free_all(&b->cross, b->source_rows);
+    memset(b->seen, 0, b->self.n * sizeof *b->seen);
+    b->now = 1;
 }
 
 static tfm_status no_memory(const batch *b, tfm_error *error)
@@ -231,15 +373,10 @@ static tfm_status no_memory(const batch *b, tfm_error *error)
     return tfm_fail(error, TFM_E_NOMEM,
                     "no memory to translate %zu sentences of up to %zu tokens to up to %zu: use a lower batch_tokens, "
                     "beam or max_extra",
-                    b->n, b->order[0].length, b->longest);
+                    b->slots, b->order[0].length, b->longest);
 }
 
-static size_t longer(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
-
-tfm_status tfm_search_batch_begin(tfm_search_batch *b, const tfm_ids *sources, tfm_error *error)
+tfm_status tfm_search_batch_begin(batch *b, tfm_error *error)
 {
     tfm_workspace *w = b->w;
     tfm_arena arena = {0};
@@ -249,28 +386,14 @@ tfm_status tfm_search_batch_begin(tfm_search_batch *b, const tfm_ids *sources, t
     plan(b, &arena);
     if (arena.bad || !tfm_block_reserve(&w->block, &w->allocator, arena.peak, &arena)) return no_memory(b, error);
     plan(b, &arena);
-    tfm_pack_begin(&b->source);
-    for (size_t i = 0; i < b->n; i++) tfm_pack_add(&b->source, sources[b->order[i].index]);
-
     tfm_run_measure(&w->run, false);
-    encode(b);
+    reserve_cache(b);
+    pack_largest(b);
+    encode(b, NULL);
     describe_largest(b);
     take_step(b);
     if (w->run.bad || w->run.arena.bad || !tfm_run_place(&w->run, w->run.arena.peak, false)) return no_memory(b, error);
-    const tfm_status status = tfm_workspace_reach(w, longer(b->longest, b->order[0].length), error);
-    if (status) return status;
-    tfm_profile_phase(&w->profile, TFM_WORK_ENCODER);
-    encode(b);
-    describe_first(b);
-    return TFM_OK;
-}
-
-size_t tfm_search_batch_step(tfm_search_batch *b)
-{
-    const size_t n = b->n_live;
-
-    tfm_profile_phase(&b->w->profile, TFM_WORK_STEPS);
-    take_step(b);
-    follow_parents(b);
-    return n - b->n_live;
+    reserve_cache(b);
+    clear(b);
+    return tfm_workspace_reach(w, longer(b->longest, b->order[0].length), error);
 }

@@ -1,42 +1,73 @@
-/* Sentences that are searched together. All of them are at the same step; those that are done leave. */
+/*
+ * Sentences that are searched together, each at its own step. One that is done leaves at once, and those that wait take
+ * its place in the caches.
+ */
 #ifndef TFM_SEARCH_BATCH_H
 #define TFM_SEARCH_BATCH_H
 
 #include "decode/beam.h"
 #include "decode/workspace.h"
 
+typedef struct tfm_search_slot {
+    size_t index; /* of the source */
+    tfm_beam beam;
+} tfm_search_slot;
+
+/* Rows of a cache that nobody uses: a stack. */
+typedef struct tfm_free_rows {
+    uint32_t *rows;
+    size_t n;
+} tfm_free_rows;
+
+/* What the live sentences look at, in their order: hypotheses and, of each, its self-attention rows; rows of sources. */
+typedef struct tfm_search_view {
+    size_t *groups;      /* [slots + 1] hypotheses of each sentence       */
+    size_t *self;        /* [most_rows + 1] into self_rows                */
+    uint32_t *self_rows; /* of each hypothesis, oldest position first     */
+    size_t *sources;     /* [slots + 1] into source_rows                  */
+    uint32_t *source_rows;
+} tfm_search_view;
+
 typedef struct tfm_search_batch {
     tfm_workspace *w;
-    const tfm_order *order;       /* [n] longest first, none empty */
-    size_t n;                     /* the caller sets these three, the rest is 0 */
-    size_t source_rows, longest;  /* tokens of all sources; of the longest output */
-    size_t most_rows, cache_rows; /* of any step; of all steps */
-    tfm_beam *beams;              /* [n] results */
-    tfm_pack source;
+    const tfm_ids *sources;
+    const tfm_order *order; /* [n] longest first, none empty */
+    size_t n;               /* the caller sets these four, the rest is 0 */
+    size_t next;            /* of the order: the first that waits */
+    /* limits of what is searched at a time */
+    size_t slots, most_rows;      /* sentences, hypotheses */
+    size_t source_rows, outputs;  /* tokens of sources; of the longest outputs */
+    size_t longest, outputs_left; /* output of all sentences; not promised to a live sentence */
+    size_t enough;                /* source tokens that are worth an encoder pass of their own */
+    tfm_search_slot *slot;
+    size_t *live, n_live, *ended, n_ended, *idle, n_idle; /* slots */
+    tfm_pack source;                                      /* of the sentences that are admitted */
     tfm_cache cache;
-    size_t *live, n_live; /* sentences still searched */
-    /* the next step: hypotheses of live sentences, in their order */
-    size_t step;
+    tfm_free_rows self, cross;
+    uint64_t *seen, now; /* [rows of self] when a row was last counted as used */
+    /* the next step, and room for the one after it */
+    tfm_search_view view, spare;
     int32_t *ids;
     uint32_t *positions;
-    uint32_t *table, *next_table; /* [rows][step + 1] cache rows */
-    size_t *queries, *self, *groups, *sources;
-    uint32_t *source_rows_of;
+    size_t *queries;
     /* choosing */
     size_t width;        /* picks of a row, and candidates of a thread's scratch */
-    tfm_choice *choices; /* [rows] */
-    tfm_pick *picks;     /* [rows][width] */
-    double *lse;         /* [rows] */
+    tfm_choice *choices; /* [most_rows] */
+    tfm_pick *picks;     /* [most_rows][width] */
+    double *lse;         /* [most_rows] */
     tfm_candidate *scratch;
 } tfm_search_batch;
 
 /* Tokens that a source of so many may be translated to, EOS counted; at least 1. */
 size_t tfm_search_longest_output(const tfm_workspace *w, size_t source);
 
-/* Encodes sources[order[i].index] and stands before the first step. All that the batch needs is allocated here. */
-tfm_status tfm_search_batch_begin(tfm_search_batch *b, const tfm_ids *sources, tfm_error *error);
+/* Allocates all that the sentences need. */
+tfm_status tfm_search_batch_begin(tfm_search_batch *b, tfm_error *error);
 
-/* One more token for every live hypothesis; needs n_live > 0. Returns how many sentences it finished. */
-size_t tfm_search_batch_step(tfm_search_batch *b);
+/* Encodes waiting sentences when there is room for enough of them; false: none came. The ended ones are forgotten. */
+bool tfm_search_batch_admit(tfm_search_batch *b);
+
+/* One more token for every live hypothesis; needs n_live > 0. Those that are done are listed in ended. */
+void tfm_search_batch_step(tfm_search_batch *b);
 
 #endif

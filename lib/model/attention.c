@@ -30,7 +30,7 @@ void tfm_self_attention(tfm_run *run, tfm_value *y, tfm_value *x, const tfm_laye
     attend.queries = attend.keys = decoder ? layer->target : layer->source;
     tfm_op_linear(run, qkv, x, &w->qkv, false, 0.0f, 0);
     if (decoder && layer->cache) {
-        attend.kv = tfm_cache_append(run, layer->cache, layer->index, qkv, hk);
+        attend.kv = tfm_cache_append(run, layer, qkv, hk);
         attend.k_column = 0;
         attend.v_column = hk;
         attend.keys = layer->step->self;

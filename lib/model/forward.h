@@ -38,32 +38,33 @@ void tfm_forward_decoder(tfm_run *run, tfm_value *hidden, const tfm_transformer 
 void tfm_forward_logits(tfm_run *run, const tfm_transformer *t, tfm_value *hidden, tfm_strip_fn *use, const void *args);
 
 /*
- * Keys and values of a batch being decoded, 4.5 of PAPER. Self-attention rows are appended and never move: hypothesis i at step t
- * reads the rows that its table lists. Cross rows are those of the packed sources.
+ * Keys and values of a batch being decoded, 4.5 of PAPER. Rows never move: each hypothesis lists those of its
+ * past, which it may share with others, and those of its source.
  */
 typedef struct tfm_cache {
-    tfm_value *self;  /* [n_decoder_layers], each [capacity][h * d_k + h * d_v] */
-    tfm_value *cross; /* [n_decoder_layers], each [source rows][h * d_k + h * d_v] */
-    size_t capacity, used; /* rows of self */
+    tfm_value *self;  /* [n_decoder_layers], each [rows][h * d_k + h * d_v] */
+    tfm_value *cross; /* the same of source positions                       */
 } tfm_cache;
 
-/* Reserves a cache in the run's arena and fills cross from memory. values: room for 2 * n_decoder_layers. */
-void tfm_cache_begin(tfm_run *run, tfm_cache *cache, const tfm_transformer *t, tfm_value *memory, size_t capacity);
+/* Reserves a cache in the run's arena. self, cross: room for n_decoder_layers. */
+void tfm_cache_begin(tfm_run *run, tfm_cache *cache, const tfm_transformer *t, size_t self_rows, size_t cross_rows);
+/* Row i of memory, the encoder's output, gives keys and values to row rows[i] of cross. */
+void tfm_cache_add(tfm_run *run, tfm_cache *cache, const tfm_transformer *t, tfm_value *memory, const uint32_t *rows);
 
-/* One new position of n hypotheses, all at the same step; hypotheses of one sentence stand together. */
+/* One new position of n hypotheses, each at its own step; hypotheses of one sentence stand together. */
 typedef struct tfm_step {
     size_t n;                  /* hypotheses = rows                                            */
     const int32_t *ids;        /* [n] input token; -1: zero vector                             */
-    const uint32_t *positions; /* [n] 0-based step                                             */
-    const uint32_t *rows;      /* [n][step + 1] cache rows of positions 0 .. step, own row last: used + i */
+    const uint32_t *positions; /* [n] 0-based position of the token                            */
+    const uint32_t *rows;      /* of each hypothesis the cache rows of positions 0, 1, ..., its own row last */
     tfm_segments queries;      /* n segments of one row each: offsets 0, 1, ..., n             */
-    tfm_segments self;         /* n segments: offsets i * (step + 1) into rows                 */
+    tfm_segments self;         /* n segments: offsets into rows                                */
     tfm_segments groups;       /* hypotheses of each live sentence                             */
     tfm_segments sources;      /* n == groups.n: entries of source_rows of each live sentence  */
     const uint32_t *source_rows; /* row of cross of each source position                      */
 } tfm_step;
 
-/* hidden [n][d]; appends n rows to the cache. */
+/* hidden [n][d]; fills the hypotheses' own rows of the cache. */
 void tfm_forward_step(tfm_run *run, tfm_value *hidden, const tfm_transformer *t, tfm_cache *cache, const tfm_step *step);
 
 /* Table of sinusoidal positions of rows offset .. offset + rows (3.5): to [rows][d]. */

@@ -44,8 +44,8 @@ void tfm_feedforward(tfm_run *run, tfm_value *y, tfm_value *x, const tfm_layer *
 /* y [rows][d] = embedded tokens of a side. */
 void tfm_embed_tokens(tfm_run *run, tfm_value *y, const tfm_transformer *t, const tfm_tokens *tokens, bool decoder);
 
-/* What a decoder sub-layer of the cache adds: keys and values of the new rows. */
-tfm_value *tfm_cache_append(tfm_run *run, tfm_cache *cache, uint32_t layer, const tfm_value *qkv, size_t column);
+/* Keys and values of the new rows, which stand in qkv from a column on, go to the cache; returns the layer's. */
+tfm_value *tfm_cache_append(const tfm_run *run, const tfm_layer *layer, const tfm_value *qkv, size_t column);
 
 /* y = n layers applied to x one after the other, then the final norm of pre-norm stacks (NULL: none). x is lost without a tape. */
 void tfm_stack_run(tfm_run *run, tfm_value *y, tfm_value *x, tfm_value *memory, const tfm_layer *layer, tfm_layer_fn *fn,

@@ -29,29 +29,47 @@ void tfm_forward_logits(tfm_run *run, const tfm_transformer *t, tfm_value *hidde
     tfm_op_linear_strips(run, hidden, &t->weights->output, use, args);
 }
 
-void tfm_cache_begin(tfm_run *run, tfm_cache *cache, const tfm_transformer *t, tfm_value *memory, size_t capacity)
+static size_t cache_width(const tfm_model_options *o)
+{
+    return (size_t)o->n_heads * o->d_k + (size_t)o->n_heads * o->d_v;
+}
+
+void tfm_cache_begin(tfm_run *run, tfm_cache *cache, const tfm_transformer *t, size_t self_rows, size_t cross_rows)
 {
     const tfm_model_options *o = &t->weights->options;
-    const uint32_t n = o->n_decoder_layers;
-    const size_t width = (size_t)o->n_heads * o->d_k + (size_t)o->n_heads * o->d_v;
+    const size_t width = cache_width(o);
 
-    cache->capacity = capacity;
-    cache->used = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        cache->self[i] = (tfm_value){tfm_arena_floats(&run->arena, capacity, width), NULL, capacity, width};
-        cache->cross[i] = (tfm_value){tfm_arena_floats(&run->arena, memory->rows, width), NULL, memory->rows, width};
-        tfm_op_linear(run, &cache->cross[i], memory, &t->weights->decoder[i].cross.kv, false, 0.0f, 0);
+    for (uint32_t i = 0; i < o->n_decoder_layers; i++) {
+        cache->self[i] = (tfm_value){tfm_arena_floats(&run->arena, self_rows, width), NULL, self_rows, width};
+        cache->cross[i] = (tfm_value){tfm_arena_floats(&run->arena, cross_rows, width), NULL, cross_rows, width};
     }
 }
 
-tfm_value *tfm_cache_append(tfm_run *run, tfm_cache *cache, uint32_t layer, const tfm_value *qkv, size_t column)
+static void put_row(tfm_value *cache, uint32_t row, const float *from)
 {
-    tfm_value *self = &cache->self[layer];
+    memcpy(cache->data + row * cache->cols, from, cache->cols * sizeof *from);
+}
 
-    if (!tfm_run_measuring(run))
-        for (size_t i = 0; i < qkv->rows; i++)
-            memcpy(self->data + (cache->used + i) * self->cols, qkv->data + i * qkv->cols + column,
-                   self->cols * sizeof(float));
+void tfm_cache_add(tfm_run *run, tfm_cache *cache, const tfm_transformer *t, tfm_value *memory, const uint32_t *rows)
+{
+    const tfm_mark mark = tfm_run_mark(run);
+    tfm_value *kv = tfm_value_new(run, memory->rows, cache_width(&t->weights->options));
+
+    for (uint32_t layer = 0; layer < t->weights->options.n_decoder_layers; layer++) {
+        tfm_op_linear(run, kv, memory, &t->weights->decoder[layer].cross.kv, false, 0.0f, 0);
+        for (size_t i = 0; !tfm_run_measuring(run) && i < kv->rows; i++)
+            put_row(&cache->cross[layer], rows[i], kv->data + i * kv->cols);
+    }
+    tfm_run_release(run, mark);
+}
+
+tfm_value *tfm_cache_append(const tfm_run *run, const tfm_layer *layer, const tfm_value *qkv, size_t column)
+{
+    const tfm_step *step = layer->step;
+    tfm_value *self = &layer->cache->self[layer->index];
+
+    for (size_t i = 0; !tfm_run_measuring(run) && i < qkv->rows; i++)
+        put_row(self, step->rows[step->self.offset[i + 1] - 1], qkv->data + i * qkv->cols + column);
     return self;
 }
 
@@ -64,7 +82,6 @@ void tfm_forward_step(tfm_run *run, tfm_value *hidden, const tfm_transformer *t,
 
     tfm_embed_tokens(run, x, t, &tokens, true);
     tfm_decoder_stack(run, hidden, x, NULL, &layer);
-    cache->used += step->n;
     tfm_run_release(run, mark);
 }
 
