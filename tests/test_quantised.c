@@ -288,6 +288,23 @@ START_TEST(numbers_that_quantising_cannot_make_are_refused)
 }
 END_TEST
 
+static void spoil(const tfm_parameter *p, float *to)
+{
+    if (!strcmp(p->name, "decoder.layers.1.cross.value.weight")) to[3] = NAN;
+}
+
+START_TEST(weights_that_are_no_numbers_are_not_quantised)
+{
+    const tfm_model_options o = small_options();
+    tfm_model *m = model_changed(&o, NULL, spoil);
+
+    ck_assert_status(tfm_model_save_as(m, path, TFM_DTYPE_INT8, &error), TFM_E_INVALID, error);
+    ck_assert_msg(strstr(error.message, "decoder.layers.1.cross.key_value.scale[16] is") != NULL, "%s", error.message);
+    ck_assert_int_ne(access(path, F_OK), 0);
+    tfm_model_free(m);
+}
+END_TEST
+
 START_TEST(truncated_and_changed_files_are_refused)
 {
     tfm_model *m = form_make(0), *q;
@@ -356,6 +373,7 @@ static Suite *quantised_suite(void)
     tcase_add_test(tc, quantised_files_without_memory);
     tcase_add_test(tc, tensors_of_another_form_are_refused);
     tcase_add_test(tc, numbers_that_quantising_cannot_make_are_refused);
+    tcase_add_test(tc, weights_that_are_no_numbers_are_not_quantised);
     tcase_add_test(tc, truncated_and_changed_files_are_refused);
     tcase_add_test(tc, overlapping_tensors_are_refused);
     suite_add_tcase(suite, tc);

@@ -36,6 +36,21 @@ static void describe(trio *t, const tfm_packed_matrix *m)
     t->tensors[1].bytes = t->tensors[2].bytes = n * sizeof(float);
 }
 
+/* Values may be any: their products and sums fit whatever they are. The numbers beside them must be such as finite weights make. */
+static tfm_status check_rows(const tfm_packed_matrix *m, const float *scale, const int32_t *sum, tfm_status bad, tfm_error *error)
+{
+    const size_t n = padded(m->panels.n, TFM_PACK_UNIT);
+    const int32_t most = 128 * (int32_t)padded(m->panels.k, TFM_I8_DEPTH);
+
+    for (size_t i = 0; i < n; i++) {
+        if (!(scale[i] >= 0.0f) || isinf(scale[i]))
+            return tfm_fail(error, bad, "%s.scale[%zu] is %g, not a number of at least 0", m->name, i, (double)scale[i]);
+        if (sum[i] < -most || sum[i] > most)
+            return tfm_fail(error, bad, "%s.sum[%zu] is %d, not in -%d..%d", m->name, i, sum[i], most, most);
+    }
+    return TFM_OK;
+}
+
 /* ------------------------------------------------------------------------------------------------- reading ---- */
 
 static tfm_status find(const tfm_model_file *f, const tfm_tensor *wanted, const void **data, const char *path, tfm_error *error)
@@ -55,21 +70,6 @@ static tfm_status find(const tfm_model_file *f, const tfm_tensor *wanted, const 
     return TFM_OK;
 }
 
-/* Values may be any: their products and sums fit whatever they are. The numbers beside them must be such as quantisation makes. */
-static tfm_status check_rows(const tfm_packed_matrix *m, const float *scale, const int32_t *sum, tfm_error *error)
-{
-    const size_t n = padded(m->panels.n, TFM_PACK_UNIT);
-    const int32_t most = 128 * (int32_t)padded(m->panels.k, TFM_I8_DEPTH);
-
-    for (size_t i = 0; i < n; i++) {
-        if (!(scale[i] >= 0.0f) || isinf(scale[i]))
-            return tfm_fail(error, TFM_E_FORMAT, "%s.scale[%zu] is %g, not a number of at least 0", m->name, i, (double)scale[i]);
-        if (sum[i] < -most || sum[i] > most)
-            return tfm_fail(error, TFM_E_FORMAT, "%s.sum[%zu] is %d, not in -%d..%d", m->name, i, sum[i], most, most);
-    }
-    return TFM_OK;
-}
-
 static tfm_status read_matrix(const tfm_model_file *f, tfm_packed_matrix *m, const char *path, tfm_error *error)
 {
     const void *data[KINDS];
@@ -78,7 +78,7 @@ static tfm_status read_matrix(const tfm_model_file *f, tfm_packed_matrix *m, con
 
     describe(&t, m);
     for (size_t i = 0; i < KINDS && status == TFM_OK; i++) status = find(f, &t.tensors[i], &data[i], path, error);
-    if (status == TFM_OK) status = check_rows(m, data[1], data[2], error);
+    if (status == TFM_OK) status = check_rows(m, data[1], data[2], TFM_E_FORMAT, error);
     if (status != TFM_OK) return status;
     m->panels.values = (int8_t *)(uintptr_t)data[0]; /* panels of a file are only read */
     m->panels.scale = (float *)(uintptr_t)data[1];
@@ -164,14 +164,16 @@ tfm_status tfm_quantised_save(const char *path, const tfm_quantised_parts *parts
                                      .quantization = {TFM_QUANTISED_SCHEME, sizeof TFM_QUANTISED_SCHEME - 1}};
     tfm_tensor *tensors = tfm_alloc(allocator, most, sizeof *tensors);
     trio *trios = tfm_alloc(allocator, packed->n_matrices, sizeof *trios);
-    tfm_status status;
+    tfm_status status = tensors && trios ? TFM_OK : tfm_fail(error, TFM_E_NOMEM, "table of %zu tensors: no memory", most);
 
-    if (tensors && trios) {
+    for (size_t i = 0; i < packed->n_matrices && status == TFM_OK; i++) {
+        const tfm_packed_matrix *m = &packed->matrices[i];
+        status = check_rows(m, m->panels.scale, m->panels.sum, TFM_E_INVALID, error);
+    }
+    if (status == TFM_OK) {
         size_t n = list_matrices(tensors, trios, packed);
         n += list_rest(tensors + n, parts);
         status = tfm_model_file_write(path, &header, tensors, n, allocator, error);
-    } else {
-        status = tfm_fail(error, TFM_E_NOMEM, "table of %zu tensors: no memory", most);
     }
     tfm_free(allocator, trios, packed->n_matrices, sizeof *trios);
     tfm_free(allocator, tensors, most, sizeof *tensors);
