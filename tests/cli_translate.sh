@@ -17,6 +17,8 @@ works "files" "${translate[@]}" --input en --output result --stats
 check "files: the same text" cmp result plain
 check "files: nothing else is left" test ! -e result.part
 check "statistics" grep -Eq "^loaded in .* 42 sentences and [0-9]+ tokens in .* sentences/s, .* tokens/s" err
+check "statistics: latency and memory" grep -Eq "^a sentence took [0-9.]+ ms \(median\), [0-9.]+ ms \(95 %\), [0-9.]+ ms \(99 %\); at most [0-9.]+ MB" err
+check "statistics: phases" grep -Eq "^  decoder steps +[1-9]" err
 gzip < en > en.gz
 input=en.gz works "gzip on standard input" "${translate[@]}"
 check "gzip: the same text" cmp out plain

@@ -1,6 +1,8 @@
 /* tfm translate: one line in, one line out. */
+#include "bench.h"
 #include "commands.h"
 #include "console.h"
+#include "profile.h"
 #include "text_file.h"
 
 #include <stdlib.h>
@@ -40,7 +42,8 @@ static const option_row rows[] = {
     {"nbest", "N", "the N best of each line, as 'line number from 0 ||| text ||| score'; default: the best, as text",
      OPTION_U32, .low = 1, .high = 1024, AT(n_best)},
     {"scores", NULL, "put the score and a tab before each line", OPTION_FLAG, AT(scores)},
-    {"stats", NULL, "at the end: time to load, sentences and tokens a second, on standard error", OPTION_FLAG,
+    {"stats", NULL, "at the end, on standard error: time to load, sentences and tokens a second, how long sentences took, memory, and where "
+     "the time went", OPTION_FLAG,
      AT(stats)},
 
     {.kind = OPTION_HEADING, .help = "Machine"},
@@ -62,6 +65,9 @@ typedef struct translation {
     text_lines chunk;
     uint64_t sentences, tokens; /* done; tokens are those of the best hypotheses */
     double load_seconds, seconds;
+    double call_began; /* of the lines that are being translated */
+    size_t call_done;
+    samples latencies; /* seconds of each sentence until it was done, with --stats */
     tfm_error error;
 } translation;
 
@@ -83,11 +89,21 @@ static void write_sentence(translation *t, size_t i)
     t->sentences++;
 }
 
+/* A tfm_decode_progress_fn. */
+static int32_t note_done(void *user, size_t done, size_t total)
+{
+    translation *t = user;
+    (void)total;
+    for (; t->call_done < done; t->call_done++) samples_add(&t->latencies, clock_seconds() - t->call_began);
+    return 0;
+}
+
 static tfm_status translate_lines(translation *t, const tfm_text *lines, size_t n)
 {
-    const double began = clock_seconds();
+    t->call_began = clock_seconds();
+    t->call_done = 0;
     const tfm_status status = tfm_decoder_translate(t->decoder, lines, n, &t->error);
-    t->seconds += clock_seconds() - began;
+    t->seconds += clock_seconds() - t->call_began;
     for (size_t i = 0; !status && i < n; i++) write_sentence(t, i);
     return status;
 }
@@ -138,12 +154,19 @@ static int open_all(translation *t)
     return text_writer_open(&t->output, args->output) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-static void print_stats(const translation *t)
+static void print_stats(translation *t)
 {
     const double seconds = t->seconds > 0 ? t->seconds : 1e-9;
     fprintf(stderr, "loaded in %.0f ms; %llu sentences and %llu tokens in %.2f s: %.1f sentences/s, %.0f tokens/s\n",
             1e3 * t->load_seconds, (unsigned long long)t->sentences, (unsigned long long)t->tokens, t->seconds,
             (double)t->sentences / seconds, (double)t->tokens / seconds);
+    console_print("a sentence took %.1f ms (median), %.1f ms (95 %%), %.1f ms (99 %%); at most %.1f MB of memory",
+                  1e3 * samples_median(&t->latencies), 1e3 * samples_quantile(&t->latencies, 0.95),
+                  1e3 * samples_quantile(&t->latencies, 0.99), process_peak_mb());
+    profile p = {0};
+    profile_read_decoder(&p, t->decoder);
+    profile_print(&p);
+    profile_free(&p);
 }
 
 static void init(void *place)
@@ -162,10 +185,12 @@ static int run(void *place, const string_list *operands)
         return console_usage("--nbest is %u, more than --beam %u; widen the beam", args->n_best, args->decoder.beam);
     if (args->n_best) args->decoder.n_best = args->n_best;
     args->decoder.stop_rule = args->stop ? TFM_STOP_WORST : TFM_STOP_BEST;
+    if (args->stats) args->decoder.progress = note_done, args->decoder.progress_user = &t;
     int code = open_all(&t);
     if (!code) code = translate_all(&t);
     if (!text_writer_close(&t.output, !code)) code = EXIT_FAILURE;
     if (!code && args->stats) print_stats(&t);
+    samples_free(&t.latencies);
     text_reader_free(&t.input);
     text_lines_clear(&t.chunk);
     tfm_decoder_free(t.decoder);
