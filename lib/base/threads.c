@@ -10,7 +10,7 @@
 
 enum {
     MAX_THREADS = 1024,
-    PATIENCE = 1000, /* pauses: 10 to 50 microseconds, more than lies between two loops of a step and less than a wake-up costs */
+    PATIENCE = 4000, /* pauses: 50 to 200 microseconds, more than lies between two loops of a step and than a wake-up takes */
 };
 
 struct tfm_pool {
