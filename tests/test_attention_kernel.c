@@ -358,7 +358,7 @@ START_TEST(few_queries_are_no_other)
     static const size_t dims[][2] = {{4, 8}, {12, 16}, {32, 32}, {64, 72}};
     uint32_t rows[ROWS];
 
-    for (size_t n = 1; n <= TFM_ATTENTION_KEYS + 1; n++) {
+    for (size_t n = 1; n < ROWS; n += n < TFM_ATTENTION_KEYS + 2 ? 1 : 13) {
         for (size_t j = 0; j < n; j++) rows[j] = (uint32_t)(n - 1 - j);
         for (size_t m = 1; m <= 5; m++)
             for (size_t gather = 0; gather < 2; gather++) {

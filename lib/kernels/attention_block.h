@@ -197,6 +197,23 @@ INLINE void scale_row(float *x, size_t cols, float factor)
     for (size_t c = 0; c < cols; c += 8) STORE(x + c, LOAD(x + c) * splat(factor));
 }
 
+/* A row's maximum and sum take in its scores of a block, of which seen is the largest and which become exponentials. */
+INLINE void absorb_scores(float *s, size_t cols, float seen, bool first, float *max, float *sum, float *out, size_t d_v)
+{
+    const float old = first ? -INFINITY : *max, now = seen > old ? seen : old, more = exp_row(s, cols, now);
+
+    *max = now;
+    if (first) {
+        *sum = more;
+    } else if (old == now) {
+        *sum += more;
+    } else {
+        const float keep = expf(old - now);
+        *sum = *sum * keep + more;
+        scale_row(out, d_v, keep);
+    }
+}
+
 /* What hides keys of a block from a row: those outside begin .. end and, with bias, those where it is -inf. */
 typedef struct row_mask {
     const float *bias; /* NULL or the additive mask */

@@ -12,7 +12,7 @@ enum { FEW = 4 };
 
 INLINE bool is_few(const tfm_head *h)
 {
-    return h->m <= FEW && h->n && h->n <= KEYS && h->d_k % 4 == 0 && h->d_v % 8 == 0 && !hides(h) && !h->hidden &&
+    return h->m <= FEW && h->n && h->d_k % 4 == 0 && h->d_v % 8 == 0 && !hides(h) && !h->hidden &&
            !h->dropout.threshold && !h->stats && !h->weights;
 }
 
@@ -25,7 +25,7 @@ INLINE void key_pointers(const tfm_head *h, size_t j, const float *row[8])
     }
 }
 
-/* Scores of rows queries with groups * 8 keys from j on: s[i * KEYS + j]. rows and groups are constants. */
+/* Scores of rows queries with groups * 8 keys from j on: s[i * KEYS]. rows and groups are constants. */
 INLINE void few_scores(const tfm_head *h, float *s, size_t j, const int rows, const int groups)
 {
     const float *key[2][8];
@@ -42,41 +42,55 @@ INLINE void few_scores(const tfm_head *h, float *s, size_t j, const int rows, co
         }
     }
     UNROLL for (int r = 0; r < rows; r++) UNROLL for (int g = 0; g < groups; g++)
-        STORE(s + (size_t)r * KEYS + j + 8 * (size_t)g, acc[r][g] + splat(0.0f));
+        STORE(s + (size_t)r * KEYS + 8 * (size_t)g, acc[r][g] + splat(0.0f));
 }
 
-INLINE void few_rows(const tfm_head *h, float *s, const int rows)
+/* The same of n keys. */
+INLINE void few_rows(const tfm_head *h, float *s, size_t j, size_t n, const int rows)
 {
-    size_t j = 0;
+    size_t c = 0;
 
-    for (; j + 8 < h->n && rows <= 2; j += 16) few_scores(h, s, j, rows, 2);
-    for (; j < h->n; j += 8) few_scores(h, s, j, rows, 1);
+    for (; c + 8 < n && rows <= 2; c += 16) few_scores(h, s + c, j + c, rows, 2);
+    for (; c < n; c += 8) few_scores(h, s + c, j + c, rows, 1);
 }
 
-/* Scores become exponentials; returns the inverse of their sum. */
-INLINE float few_softmax(float *s, size_t n)
+static void few_block_scores(const tfm_head *h, float *s, size_t j, size_t n)
+{
+    if (h->m == 1) few_rows(h, s, j, n, 1);
+    else if (h->m == 2) few_rows(h, s, j, n, 2);
+    else if (h->m == 3) few_rows(h, s, j, n, 3);
+    else few_rows(h, s, j, n, 4);
+}
+
+/* The largest of n scores; those up to a multiple of 8 become -inf. */
+INLINE float few_largest(float *s, size_t n)
 {
     v8 most = splat(-INFINITY);
 
     for (size_t c = n; c < pad8(n); c++) s[c] = -INFINITY;
     for (size_t c = 0; c < n; c += 8) most = MAX(LOAD(s + c), most);
-    const float seen = lanes_max(&most), sum = exp_row(s, pad8(n), seen > -INFINITY ? seen : -INFINITY);
-    return sum == 0.0f ? sum : 1.0f / sum;
+    return lanes_max(&most);
 }
 
 static void few_queries(const tfm_head *h)
 {
-    float s[FEW * KEYS], inverse[FEW];
-    const small_product x = {.c = h->out, .ldc = h->out_stride, .a = s, .a_row = KEYS, .a_col = 1, .b = h->v,
-                             .ldb = h->v_stride, .index = h->key_rows, .m = h->m, .n = h->d_v, .k = h->n};
+    float s[FEW * KEYS], max[FEW], sum[FEW];
 
-    if (h->m == 1) few_rows(h, s, 1);
-    else if (h->m == 2) few_rows(h, s, 2);
-    else if (h->m == 3) few_rows(h, s, 3);
-    else few_rows(h, s, 4);
-    for (size_t r = 0; r < h->m; r++) inverse[r] = few_softmax(s + r * KEYS, h->n);
-    product(&x, false);
-    for (size_t r = 0; r < h->m; r++) scale_row(h->out + r * h->out_stride, h->d_v, inverse[r]);
+    for (size_t j = 0; j < h->n; j += KEYS) {
+        const size_t n = at_most(h->n - j, KEYS);
+        const small_product x = {.c = h->out, .ldc = h->out_stride, .a = s, .a_row = KEYS, .a_col = 1,
+                                 .b = h->v + (h->key_rows ? 0 : j * h->v_stride), .ldb = h->v_stride,
+                                 .index = h->key_rows ? h->key_rows + j : NULL,
+                                 .m = h->m, .n = h->d_v, .k = n, .add = j > 0};
+
+        few_block_scores(h, s, j, n);
+        for (size_t r = 0; r < h->m; r++)
+            absorb_scores(s + r * KEYS, pad8(n), few_largest(s + r * KEYS, n), !j, &max[r], &sum[r],
+                          h->out + r * h->out_stride, h->d_v);
+        product(&x, false);
+    }
+    for (size_t r = 0; r < h->m; r++)
+        scale_row(h->out + r * h->out_stride, h->d_v, sum[r] == 0.0f ? sum[r] : 1.0f / sum[r]);
 }
 
 #endif

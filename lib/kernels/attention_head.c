@@ -30,20 +30,9 @@ INLINE float mask_row(float *s, const row_mask *m, size_t cols)
 /* Row r's maximum and sum take in its scores of a block, which become exponentials. */
 INLINE void absorb_row(const work *w, progress *so_far, size_t r, const row_mask *m, size_t cols, bool first)
 {
-    float *s = w->p + r * w->width;
-    const float seen = mask_row(s, m, cols), old = first ? -INFINITY : so_far->max[r];
-    const float now = seen > old ? seen : old, sum = exp_row(s, cols, now);
+    float *s = w->p + r * w->width, *out = so_far->out.at + r * so_far->out.width;
 
-    so_far->max[r] = now;
-    if (first) {
-        so_far->sum[r] = sum;
-    } else if (old == now) {
-        so_far->sum[r] += sum;
-    } else {
-        const float keep = expf(old - now);
-        so_far->sum[r] = so_far->sum[r] * keep + sum;
-        scale_row(so_far->out.at + r * so_far->out.width, pad8(w->h->d_v), keep);
-    }
+    absorb_scores(s, cols, mask_row(s, m, cols), first, &so_far->max[r], &so_far->sum[r], out, pad8(w->h->d_v));
 }
 
 /* The block's queries take in keys j .. j + n. */
