@@ -342,6 +342,31 @@ START_TEST(a_block_is_kept_until_it_must_grow)
 }
 END_TEST
 
+START_TEST(a_large_block_begins_at_a_large_page)
+{
+    static const size_t large = (size_t)1 << 21, sizes[] = {1, (1 << 21) - 1, 1 << 21, (1 << 21) + 1, 5 << 21};
+
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        faulty f = {.fail_at = 0};
+        const tfm_allocator a = faulty_allocator(&f);
+        tfm_arena arena;
+        tfm_block block = {0};
+        ck_assert(!tfm_block_reserve_large(&block, &a, sizes[i], &arena));
+        ck_assert(tfm_block_reserve_large(&block, &a, sizes[i], &arena));
+        ck_assert_uint_ge(arena.size, sizes[i]);
+        ck_assert_uint_eq((uintptr_t)arena.base % (sizes[i] < large ? TFM_ALIGN : large), 0);
+        ck_assert_uint_le(f.live, sizes[i] + large + 2 * TFM_ALIGN + 64);
+        memset(arena.base, 1, arena.size);
+        tfm_block_free(&block, &a);
+        ck_assert_uint_eq(f.live, 0);
+    }
+    tfm_block block = {0};
+    tfm_arena arena;
+    const tfm_allocator a = tfm_allocator_or_default(NULL);
+    ck_assert(!tfm_block_reserve_large(&block, &a, SIZE_MAX - 10, &arena));
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("base");
@@ -363,6 +388,7 @@ static Suite *suite(void)
     tcase_add_test(c, an_arena_out_of_room_stays_bad);
     tcase_add_test(c, an_arena_detects_overflow);
     tcase_add_test(c, a_block_is_kept_until_it_must_grow);
+    tcase_add_test(c, a_large_block_begins_at_a_large_page);
     suite_add_tcase(s, c);
     return s;
 }

@@ -393,6 +393,42 @@ START_TEST(each_failed_allocation_is_reported)
 }
 END_TEST
 
+static size_t sum_of(const tfm_mapping *m)
+{
+    size_t sum = 0;
+
+    for (size_t i = 0; i < m->size; i++) sum += m->data[i];
+    return sum;
+}
+
+/* What is released leaves memory, is read again when it is touched, and nothing else changes. */
+START_TEST(released_bytes_leave_memory_and_come_back)
+{
+    enum { SIZE = 16 << 20 };
+    char path[TESTING_PATH], *bytes = malloc(SIZE);
+    tfm_error error = {0};
+    tfm_mapping mapping;
+
+    ck_assert_ptr_nonnull(bytes);
+    for (size_t i = 0; i < SIZE; i++) bytes[i] = (char)(i * 31 + i / 4096);
+    file_write(path_join(path, folder, "large"), bytes, SIZE);
+    ck_assert_ok(tfm_file_map(&mapping, path, &error), error);
+    const size_t sum = sum_of(&mapping), all = resident_file_bytes();
+    tfm_file_release(&mapping, bytes, SIZE); /* not of this mapping */
+    tfm_file_release(&(tfm_mapping){0}, mapping.data, SIZE);
+    tfm_file_release(&mapping, mapping.data + SIZE, 1);
+    ck_assert_mem_eq(bytes, mapping.data, SIZE);
+    ck_assert_uint_ge(resident_file_bytes() + (1 << 20), all);
+    tfm_file_release(&mapping, mapping.data + 5, SIZE / 2);
+    ck_assert_uint_le(resident_file_bytes() + SIZE / 2 - (1 << 20), all);
+    tfm_file_release(&mapping, mapping.data + SIZE / 2, SIZE_MAX);
+    ck_assert_uint_le(resident_file_bytes() + SIZE - (1 << 20), all);
+    ck_assert_uint_eq(sum_of(&mapping), sum);
+    tfm_file_unmap(&mapping);
+    free(bytes);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("file");
@@ -402,6 +438,7 @@ static Suite *suite(void)
     tcase_add_test(c, map_gives_the_bytes);
     tcase_add_test(c, map_outlives_the_name);
     tcase_add_test(c, map_refuses_what_is_not_a_file);
+    tcase_add_test(c, released_bytes_leave_memory_and_come_back);
     tcase_add_test(c, write_creates_and_replaces);
     tcase_add_test(c, write_works_in_the_current_folder);
     tcase_add_test(c, old_file_stays_until_commit);

@@ -165,6 +165,30 @@ START_TEST(decoders_are_created_by_many_threads_at_once)
 }
 END_TEST
 
+/* 25 MB of weights: those of the file leave memory when they are packed. */
+START_TEST(a_mapped_model_is_in_memory_once)
+{
+    char folder[TESTING_PATH], path[TESTING_PATH];
+    tfm_model_options o = small_options();
+    tfm_decoder_options d_options = decoder_options(1);
+    tfm_model *m;
+
+    o.vocab_size = 20000;
+    o.d_model = 304;
+    ck_assert_ok(tfm_model_create(&m, &o, NULL, &error), error);
+    ck_assert_ok(tfm_model_save(m, path_join(path, temp_make(folder), "model"), &error), error);
+    tfm_model_free(m);
+    const size_t before = resident_file_bytes();
+    ck_assert_ok(tfm_model_load(&m, path, NULL, &error), error);
+    for (d_options.dtype = 0; d_options.dtype < DTYPES; d_options.dtype++) {
+        tfm_decoder_free(decoder_of(m, &d_options));
+        ck_assert_uint_le(resident_file_bytes(), before + (3 << 20));
+    }
+    tfm_model_free(m);
+    temp_remove(folder);
+}
+END_TEST
+
 /* The model's allocator fails while a decoder packs: nothing is kept, and the next attempt packs. */
 START_TEST(packing_without_memory)
 {
@@ -209,6 +233,7 @@ static Suite *packed_suite(void)
     tcase_add_test(tc, decoders_of_a_type_share_its_weights);
     tcase_add_test(tc, an_unknown_type_is_refused);
     tcase_add_test(tc, decoders_are_created_by_many_threads_at_once);
+    tcase_add_test(tc, a_mapped_model_is_in_memory_once);
     tcase_add_test(tc, packing_without_memory);
     suite_add_tcase(suite, tc);
     return suite;

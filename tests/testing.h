@@ -152,6 +152,19 @@ static inline void file_write(const char *path, const void *bytes, size_t size)
 }
 
 /* The lines of a file; only '\n' ends one, which is not part of it. */
+/* Bytes of mapped files in this process's memory. */
+static inline size_t resident_file_bytes(void)
+{
+    FILE *status = fopen("/proc/self/status", "r");
+    char line[256];
+    size_t kib = 0;
+
+    ck_assert_ptr_nonnull(status);
+    while (fgets(line, sizeof line, status)) sscanf(line, "RssFile: %zu", &kib);
+    fclose(status);
+    return 1024 * kib;
+}
+
 typedef struct lines {
     tfm_text *line;
     size_t count;

@@ -18,7 +18,7 @@ tfm_status tfm_run_create(tfm_run *run, tfm_pool *pool, const tfm_kernels *kerne
 {
     *run = (tfm_run){.kernels = kernels, .pool = pool, .allocator = *allocator, .threads = tfm_pool_threads(pool),
                      .scratch_size = TFM_GEMM_SCRATCH};
-    run->scratch = tfm_alloc(allocator, run->threads * run->scratch_size, sizeof(float));
+    run->scratch = tfm_alloc_unset(allocator, run->threads * run->scratch_size, sizeof(float));
     if (!run->scratch) return tfm_fail(error, TFM_E_NOMEM, "scratch of %zu threads: no memory", run->threads);
     return TFM_OK;
 }

@@ -183,14 +183,18 @@ void tfm_block_free(tfm_block *block, const tfm_allocator *a)
     *block = (tfm_block){0};
 }
 
-void tfm_block_advise(const tfm_block *block)
+bool tfm_block_reserve_large(tfm_block *block, const tfm_allocator *a, size_t size, tfm_arena *arena)
 {
-#ifdef MADV_HUGEPAGE
-    const uintptr_t large = (uintptr_t)1 << 21, at = (uintptr_t)block->memory;
-    const uintptr_t begin = (at + large - 1) / large * large, end = (at + block->size) / large * large;
+    const size_t large = (size_t)1 << 21;
+    size_t padded;
 
-    if (begin < end) madvise((void *)begin, end - begin, MADV_HUGEPAGE);
-#else
-    (void)block;
+    if (size < large) return tfm_block_reserve(block, a, size, arena);
+    if (!tfm_add(size, large, &padded) || !tfm_block_reserve(block, a, padded, arena)) return false;
+    const size_t skew = (size_t)(-(uintptr_t)arena->base) % large;
+    arena->base += skew;
+    arena->size -= skew;
+#ifdef MADV_HUGEPAGE
+    madvise(arena->base, arena->size / large * large, MADV_HUGEPAGE);
 #endif
+    return true;
 }

@@ -83,8 +83,8 @@ typedef struct tfm_block {
 /* Makes arena a placing one of at least size bytes; contents are lost when it grows. false: no memory, the block is empty. */
 bool tfm_block_reserve(tfm_block *block, const tfm_allocator *a, size_t size, tfm_arena *arena);
 void tfm_block_free(tfm_block *block, const tfm_allocator *a);
-/* Asks for large pages where the system has them on request: before the first write, for a block that is all used and read again
- * and again. */
-void tfm_block_advise(const tfm_block *block);
+/* The same in large pages, where the system has them on request: for what is all used, and read again and again. The block may be
+ * larger by one of them. */
+bool tfm_block_reserve_large(tfm_block *block, const tfm_allocator *a, size_t size, tfm_arena *arena);
 
 #endif

@@ -164,8 +164,7 @@ static bool place(tfm_inference *to, const tfm_kernels *kernels, const tfm_alloc
     tfm_arena arena = {0};
 
     for (size_t i = 0; i < to->n_matrices; i++) tfm_panels_place(&to->matrices[i].panels, kernels, &arena);
-    if (arena.bad || !tfm_block_reserve(&to->block, a, arena.peak, &arena)) return false;
-    tfm_block_advise(&to->block);
+    if (arena.bad || !tfm_block_reserve_large(&to->block, a, arena.peak, &arena)) return false;
     for (size_t i = 0; i < to->n_matrices; i++) tfm_panels_place(&to->matrices[i].panels, kernels, &arena);
     return true;
 }
