@@ -273,7 +273,8 @@ tfm_status tfm_model_save_as(const tfm_model *model, const char *path, uint32_t 
 
     if (!model || !path) return tfm_fail(error, TFM_E_INVALID, "%s is NULL", model ? "path" : "model");
     if (dtype != TFM_DTYPE_F32 && dtype != TFM_DTYPE_INT8)
-        return tfm_fail(error, TFM_E_INVALID, "dtype is %u; files are float32 (%d) or int8 (%d)", dtype, TFM_DTYPE_F32, TFM_DTYPE_INT8);
+        return tfm_fail(error, TFM_E_INVALID, "dtype is %u; files are float32 (%d) or int8 (%d)", dtype, TFM_DTYPE_F32,
+                        TFM_DTYPE_INT8);
     tfm_buffer json = {.allocator = model->allocator};
     if (model->tokenizer) status = tfm_tokenizer_to_json(model->tokenizer, &json, error);
     const tfm_text tokenizer = {json.data, json.size};

@@ -63,7 +63,8 @@ static tfm_status find(const tfm_model_file *f, const tfm_tensor *wanted, const 
                         tfm_dtype_name(wanted->dtype));
     if (t->rank != wanted->rank || memcmp(t->shape, wanted->shape, t->rank * sizeof *t->shape))
         return tfm_fail(error, TFM_E_FORMAT,
-                        "tensor %s has %zu elements in %u dimensions from %" PRIu64 ", the configuration wants %zu in %u from %" PRIu64,
+                        "tensor %s has %zu elements in %u dimensions from %" PRIu64
+                        ", the configuration wants %zu in %u from %" PRIu64,
                         t->name, t->bytes / tfm_dtype_size(t->dtype), t->rank, t->rank ? t->shape[0] : 1,
                         wanted->bytes / tfm_dtype_size(t->dtype), wanted->rank, wanted->shape[0]);
     *data = t->data;
