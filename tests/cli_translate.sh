@@ -45,6 +45,7 @@ unset input
 
 # Another program asks line by line and waits for each answer.
 coproc answerer { exec "${translate[@]}" 2> err; }
+answerer_pid=$answerer_PID # the variable goes when the program ends
 for pair in one:eins two:zwei "three four:drei vier"; do
     echo "${pair%:*}" >&"${answerer[1]}"
     answer=
@@ -52,7 +53,7 @@ for pair in one:eins two:zwei "three four:drei vier"; do
     check "an answer at once" equal "$answer" "${pair#*:}"
 done
 exec {answerer[1]}>&-
-wait "$answerer_PID"
+wait "$answerer_pid"
 
 # Forms of the result.
 head -n 2 en > two

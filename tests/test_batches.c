@@ -119,7 +119,8 @@ static uint64_t count_steps(const tfm_decoder *d)
     ck_abort_msg("no steps");
 }
 
-/* Sentences of one length whose translations differ in theirs: fewer steps than when each batch waits for its longest. */
+/* Sentences of one length whose translations differ in theirs: fewer steps than when each batch waits for its longest.
+ */
 START_TEST(waiting_sentences_take_the_places_of_those_that_are_done)
 {
     enum { N = 80, LENGTH = 6, PLACES = 8 };

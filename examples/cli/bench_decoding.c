@@ -157,8 +157,8 @@ static int measure(bench *b)
 
 /* ---------------------------------------------------------------------------------------------------- result ---- */
 
-/* Floating point operations of a sentence by the paper's formulas: 2 for each multiply-add, the decoder's for each of beam
- * hypotheses. */
+/* Floating point operations of a sentence by the paper's formulas: 2 for each multiply-add, the decoder's for each of
+ * beam hypotheses. */
 static double count_flops(const bench *b)
 {
     const bench_decode_args *a = b->args;
@@ -183,11 +183,12 @@ static void print(bench *b)
 {
     static const char *const dtypes[] = {"f32", "bf16", "int8"}; /* TFM_DTYPE_* */
     const bench_decode_args *a = b->args;
-    const double sentence = samples_median(&b->seconds) / a->batch, gemm = samples_median(&b->gemm), flops = count_flops(b);
+    const double sentence = samples_median(&b->seconds) / a->batch, gemm = samples_median(&b->gemm),
+                 flops = count_flops(b);
     printf("{\"bench\":\"decode\",\"preset\":\"%s\",\"threads\":%u,\"dtype\":\"%s\",\"batch\":%u,\"beam\":%u,"
            "\"src_len\":%u,\"tgt_len\":%u,\"vocab\":%u,\"sentences\":%zu,",
-           a->model ? "" : a->preset, a->decoder.n_threads, dtypes[a->decoder.dtype], a->batch, a->decoder.beam, a->src_len, a->tgt_len, a->vocab,
-           b->seconds.size * a->batch);
+           a->model ? "" : a->preset, a->decoder.n_threads, dtypes[a->decoder.dtype], a->batch, a->decoder.beam,
+           a->src_len, a->tgt_len, a->vocab, b->seconds.size * a->batch);
     printf("\"tokens_per_s\":%.1f,\"sentences_per_s\":%.2f,\"ms\":%.3f,\"p95_ms\":%.3f,\"mflop_per_token\":%.4g,",
            a->tgt_len / sentence, 1 / sentence, 1e3 * sentence, 1e3 * samples_quantile(&b->seconds, 0.95) / a->batch,
            1e-6 * flops / a->tgt_len);

@@ -49,9 +49,10 @@ static int run(void *place, const string_list *operands)
     const uint64_t longer = args->src_len > args->tgt_len ? args->src_len : args->tgt_len;
     if (!args->vocab) args->vocab = strcmp(args->preset, "tiny") == 0 ? 10000 : 37000;
     if (args->batch * longer * args->decoder.beam > MOST_TOKENS || args->sentences * longer > MOST_TOKENS)
-        return console_usage("%u sentences of %llu tokens, %u of them together with a beam of %u, are more than %d tokens; "
-                             "lower one",
-                             args->sentences, (unsigned long long)longer, args->batch, args->decoder.beam, (int)MOST_TOKENS);
+        return console_usage(
+            "%u sentences of %llu tokens, %u of them together with a beam of %u, are more than %d tokens; "
+            "lower one",
+            args->sentences, (unsigned long long)longer, args->batch, args->decoder.beam, (int)MOST_TOKENS);
     return bench_decoding_run(args);
 }
 
@@ -59,14 +60,17 @@ const command command_bench_decode = {
     .name = "bench decode",
     .summary = "measures translation of random sentences",
     .usage = "[options]",
-    .text = "Translates random sentences of one length with a model of random weights, every translation forced to "
-            "the same number of tokens, and prints one JSON line.\n"
-            "tokens_per_s counts tokens of translations; ms and p95_ms are the time of a sentence (of a batch, divided by its "
-            "sentences), median and 95th percentile. gemm_gflops is the rate of a float32 product of 2048 x 2048 x "
-            "2048 in BLIS on the same threads, measured in turns with the batches (median); utilisation is the rate of the "
-            "model's analytic floating point operations, those of the decoder times beam, over it. rss_mb is the peak of "
-            "memory, before BLIS is first called; load_ms the time from the model's file to a decoder. seconds tells where the "
-            "time of the batches that count went.",
+    .text =
+        "Translates random sentences of one length with a model of random weights, every translation forced to "
+        "the same number of tokens, and prints one JSON line.\n"
+        "tokens_per_s counts tokens of translations; ms and p95_ms are the time of a sentence (of a batch, divided by "
+        "its "
+        "sentences), median and 95th percentile. gemm_gflops is the rate of a float32 product of 2048 x 2048 x "
+        "2048 in BLIS on the same threads, measured in turns with the batches (median); utilisation is the rate of the "
+        "model's analytic floating point operations, those of the decoder times beam, over it. rss_mb is the peak of "
+        "memory, before BLIS is first called; load_ms the time from the model's file to a decoder. seconds tells where "
+        "the "
+        "time of the batches that count went.",
     .examples = "  tfm bench decode --preset base --vocab 37000\n"
                 "  tfm bench decode --preset base --batch 1 --beam 1 --sentences 16 --profile\n",
     .options = rows,

@@ -42,9 +42,10 @@ static const option_row rows[] = {
     {"nbest", "N", "the N best of each line, as 'line number from 0 ||| text ||| score'; default: the best, as text",
      OPTION_U32, .low = 1, .high = 1024, AT(n_best)},
     {"scores", NULL, "put the score and a tab before each line", OPTION_FLAG, AT(scores)},
-    {"stats", NULL, "at the end, on standard error: time to load, sentences and tokens a second, how long sentences took, memory, and where "
-     "the time went", OPTION_FLAG,
-     AT(stats)},
+    {"stats", NULL,
+     "at the end, on standard error: time to load, sentences and tokens a second, how long sentences took, memory, "
+     "and where the time went",
+     OPTION_FLAG, AT(stats)},
 
     {.kind = OPTION_HEADING, .help = "Machine"},
     {"dtype", "f32|bf16|int8", "type of weights and arithmetic; int8 is fastest and smallest; a quantised model is always int8",

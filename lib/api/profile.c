@@ -18,7 +18,8 @@ static size_t count_works(void)
     return n;
 }
 
-static tfm_status entry_at(const tfm_profile *profile, size_t index, tfm_profile_entry *out, size_t struct_size, tfm_error *error)
+static tfm_status entry_at(const tfm_profile *profile, size_t index, tfm_profile_entry *out, size_t struct_size,
+                           tfm_error *error)
 {
     const tfm_work work = find_work(index);
 

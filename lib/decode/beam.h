@@ -1,7 +1,7 @@
 /*
- * Beam search of one sentence: which hypotheses live, which are finished, and when to stop. It sees the best of each row
- * of logits and knows no model. After each step the best 2 * beam continuations are looked at, so that beam of them live on however
- * many end.
+ * Beam search of one sentence: which hypotheses live, which are finished, and when to stop. It sees the best of each
+ * row of logits and knows no model. After each step the best 2 * beam continuations are looked at, so that beam of them
+ * live on however many end.
  */
 #ifndef TFM_BEAM_H
 #define TFM_BEAM_H

@@ -43,7 +43,8 @@ static float threshold(const tfm_choice *c)
     return c->n < c->most ? -INFINITY : c->picks[0].logit;
 }
 
-static void look_for_picks(tfm_choice *c, const tfm_kernels *kernels, const float *logits, size_t n, size_t first, bool special)
+static void look_for_picks(tfm_choice *c, const tfm_kernels *kernels, const float *logits, size_t n, size_t first,
+                           bool special)
 {
     for (size_t i = 0; (i += kernels->first_above(logits + i, n - i, threshold(c))) < n; i++) {
         const size_t token = first + i;
@@ -61,7 +62,8 @@ static void add_sum(tfm_choice *c, float max, double total)
     }
 }
 
-void tfm_choice_add(tfm_choice *c, const tfm_kernels *kernels, const float *logits, size_t n, size_t first, bool special)
+void tfm_choice_add(tfm_choice *c, const tfm_kernels *kernels, const float *logits, size_t n, size_t first,
+                    bool special)
 {
     for (size_t i = 0; i < n; i += TFM_SUM_BLOCK) {
         const size_t block = n - i < TFM_SUM_BLOCK ? n - i : TFM_SUM_BLOCK;

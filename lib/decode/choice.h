@@ -5,8 +5,7 @@
 #ifndef TFM_CHOICE_H
 #define TFM_CHOICE_H
 
-#include "base/base.h"
-#include "kernels/kernels.h"
+#include "autograd/ops.h"
 
 typedef struct tfm_pick {
     float logit;
@@ -16,8 +15,8 @@ typedef struct tfm_pick {
 typedef struct tfm_choice {
     tfm_pick *picks; /* [most] a heap, the worst on top */
     size_t n, most;
-    float max;       /* of the logits so far */
-    double total;    /* of exp(logit - max)  */
+    float max;    /* of the logits so far */
+    double total; /* of exp(logit - max)  */
 } tfm_choice;
 
 /* picks: room for most > 0. */

@@ -4,8 +4,9 @@
 #include <math.h>
 
 enum {
-    OUTPUTS = 4, /* longest outputs take so many times the tokens of the sources: a bound for the memory of short ones */
-    ENOUGH = 8,  /* sentences wait until so many parts of the sources' room are free and needed */
+    OUTPUTS =
+        4,      /* longest outputs take so many times the tokens of the sources: a bound for the memory of short ones */
+    ENOUGH = 8, /* sentences wait until so many parts of the sources' room are free and needed */
 };
 
 typedef tfm_search_batch batch;

@@ -19,7 +19,8 @@ typedef struct tfm_free_rows {
     size_t n;
 } tfm_free_rows;
 
-/* What the live sentences look at, in their order: hypotheses and, of each, its self-attention rows; rows of sources. */
+/* What the live sentences look at, in their order: hypotheses and, of each, its self-attention rows; rows of sources.
+ */
 typedef struct tfm_search_view {
     size_t *groups;      /* [slots + 1] hypotheses of each sentence       */
     size_t *self;        /* [most_rows + 1] into self_rows                */
