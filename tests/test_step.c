@@ -16,6 +16,7 @@ typedef struct hypothesis {
 typedef struct search {
     model_trial t;
     tfm_cache cache;
+    size_t used; /* rows of self */
     tfm_value self[4], cross[4];
     hypothesis h[MOST];
     size_t n, steps; /* live hypotheses, positions so far */
@@ -34,7 +35,7 @@ static void plan_step(tfm_value *hidden)
 
     for (size_t i = 0; i < s.n; i++) {
         hypothesis *h = &s.h[i];
-        h->rows[s.steps] = (uint32_t)(s.cache.used + i);
+        h->rows[s.steps] = (uint32_t)(s.used + i);
         ids[i] = h->ids[s.steps];
         positions[i] = (uint32_t)s.steps;
         queries[i + 1] = i + 1;
@@ -52,17 +53,21 @@ static void plan_step(tfm_value *hidden)
     step.groups = (tfm_segments){n_groups, groups};
     step.sources = (tfm_segments){n_groups, live_sources};
     tfm_forward_step(&s.t.run, hidden, &s.t.transformer, &s.cache, &step);
+    s.used += s.n;
 }
 
 static tfm_value *begin_cache(void)
 {
+    static const uint32_t cross_rows[] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
     const tfm_tokens source = {{3, source_offset}, sources, source_positions};
     tfm_value *memory = tfm_value_new(&s.t.run, 9, s.t.weights.options.d_model);
 
     count_positions(source_positions, source_offset, 3);
     tfm_forward_encoder(&s.t.run, memory, &s.t.transformer, &source);
     s.cache = (tfm_cache){.self = s.self, .cross = s.cross};
-    tfm_cache_begin(&s.t.run, &s.cache, &s.t.transformer, memory, MOST * STEPS);
+    s.used = 0;
+    tfm_cache_begin(&s.t.run, &s.cache, &s.t.transformer, MOST * STEPS, 9);
+    tfm_cache_add(&s.t.run, &s.cache, &s.t.transformer, memory, cross_rows);
     return tfm_value_new(&s.t.run, MOST, s.t.weights.options.d_model);
 }
 
