@@ -14,7 +14,7 @@ typedef struct tfm_mapping {
 /* Regular files only. returns TFM_OK or TFM_E_IO; *out is {NULL, 0} on failure. */
 tfm_status tfm_file_map(tfm_mapping *out, const char *path, tfm_error *error);
 void tfm_file_unmap(tfm_mapping *mapping); /* takes {NULL, 0} */
-/* Bytes that are not needed for now leave memory, and are read again when they are touched. Bytes outside of the mapping, of
+/* Bytes that are not needed at present leave memory, and are read again when they are touched. Bytes outside of the mapping, of
  * {NULL, 0} all, are left alone. */
 void tfm_file_release(const tfm_mapping *mapping, const void *from, size_t size);
 
