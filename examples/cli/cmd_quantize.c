@@ -37,7 +37,7 @@ static int run(void *place, const string_list *operands)
 
 const command command_quantize = {
     .name = "quantize",
-    .summary = "writes a model with 8-bit weights: a quarter of the size, and faster",
+    .summary = "writes a model with 8-bit weights: smaller and faster",
     .usage = "--model FILE -o OUT",
     .text = "Rounds each matrix of a model to 8-bit integers, with one scale for each output, and writes a model file of a "
             "quarter of the size, which is ready to translate at once. Norms and biases stay as they are. 'tfm translate', "

@@ -79,10 +79,11 @@ static const option_row rows[] = {
     {.kind = OPTION_HEADING, .help = "Optimiser (sections 5.3 and 5.4 of the paper)"},
     {"batch-tokens", "N", "a batch holds at most this many source and as many target tokens", OPTION_U32, .low = 1,
      AT(trainer.batch_tokens)},
-    {"accumulate", "N", "batches for each update of the weights", OPTION_U32, .low = 1, AT(trainer.accumulate)},
-    {"warmup", "N", "steps while the learning rate rises", OPTION_U32, .low = 1, AT(trainer.warmup)},
+    {"accumulate", "N", "batches for each update of the weights: steadier steps at no cost of memory", OPTION_U32, .low = 1, AT(trainer.accumulate)},
+    {"warmup", "N", "steps while the learning rate rises to its highest value; fewer for a short training", OPTION_U32, .low = 1, AT(trainer.warmup)},
     {"lr-scale", "X", "factor on the learning rate of equation (3)", OPTION_FLOAT, AT(trainer.lr_scale)},
-    {"dropout", "P", "on the output of each sub-layer", OPTION_FLOAT, .high = 1, AT(trainer.dropout)},
+    {"dropout", "P", "chance of a value to be left out, on the output of each sub-layer: more keeps a small corpus from being learned "
+     "by heart", OPTION_FLOAT, .high = 1, AT(trainer.dropout)},
     {"embedding-dropout", "P", "on the sum of embedding and position; default: as --dropout", OPTION_FLOAT, .low = -1,
      .high = 1, AT(trainer.dropout_embedding)},
     {"attention-dropout", "P", "on the attention weights", OPTION_FLOAT, .high = 1, AT(trainer.dropout_attention)},
@@ -91,7 +92,7 @@ static const option_row rows[] = {
      AT(trainer.label_smoothing)},
     {"uniform-smoothing", NULL, "spread that share over all tokens, the target included", OPTION_FLAG,
      AT(uniform_smoothing)},
-    {"clip", "NORM", "scale larger gradients down to this norm; default: no clipping", OPTION_FLOAT,
+    {"clip", "NORM", "scale larger gradients down to this norm, when the loss jumps or becomes NaN; default: no clipping", OPTION_FLOAT,
      AT(trainer.clip_norm)},
     {"adam-beta1", "B", "decay of the first moment", OPTION_FLOAT, .high = 1, AT(trainer.adam_beta1)},
     {"adam-beta2", "B", "decay of the second moment", OPTION_FLOAT, .high = 1, AT(trainer.adam_beta2)},
@@ -181,13 +182,16 @@ const command command_train = {
     .summary = "trains a model on parallel text",
     .usage = "--src FILE --tgt FILE --model OUT [options]",
     .text =
-        "Reads two text files of which line i of one is the translation of line i of the other, learns a tokenizer and "
-        "a "
-        "Transformer from them, and writes both into one model file for 'tfm translate'.\n"
+        "Reads two text files of which line i of one is the translation of line i of the other, learns a tokenizer "
+        "(which cuts words into pieces, the tokens) and a Transformer from them, and writes both into one model file "
+        "for 'tfm translate'.\n"
+        "The defaults are the paper's, made for millions of pairs of lines. For up to some 100,000 pairs begin with "
+        "--warmup 1000 --dropout 0.3, hold out a few hundred pairs as --valid-src and --valid-tgt, and stop when their "
+        "perplexity (ppl) no longer falls: --patience 5 does so by itself.\n"
         "Ctrl-C stops cleanly: a checkpoint is written, and the same command with --resume goes on as if nothing had "
         "happened. An existing OUT is replaced only when the training has ended.",
     .examples = "  A first model within minutes; raw text, progress on the screen:\n"
-                "    tfm train --src train.en --tgt train.de --model en-de.tfm --max-time 20m\n\n"
+                "    tfm train --src train.en --tgt train.de --model en-de.tfm --warmup 1000 --max-time 20m\n\n"
                 "  With held-out data, the mean of the last 5 checkpoints, and a log to plot:\n"
                 "    tfm train --src train.en.gz --tgt train.de.gz --valid-src dev.en --valid-tgt dev.de \\\n"
                 "        --model en-de.tfm --preset small --epochs 20 --average 5 --log en-de.csv\n\n"

@@ -1,6 +1,7 @@
 /* tfm: the library on the command line, built on the public header alone. */
 #include "commands.h"
 #include "console.h"
+#include "help.h"
 
 #include <transformer.h>
 
@@ -38,28 +39,6 @@ static const char *command_name(size_t i, const void *user)
     return commands[i]->name;
 }
 
-static void print_commands(const char *prefix)
-{
-    for (size_t i = 0; i < N_COMMANDS; i++)
-        if (strncmp(commands[i]->name, prefix, strlen(prefix)) == 0)
-            printf("  %-18s %s\n", commands[i]->name, commands[i]->summary);
-}
-
-static void print_overview(void)
-{
-    printf("tfm %s - trains and runs Transformers (Vaswani et al. 2017) on the CPU\n\n"
-           "Usage: tfm COMMAND [options]\n\n"
-           "Commands\n",
-           tfm_version());
-    print_commands("");
-    printf("\n'tfm COMMAND --help' explains a command and gives examples. 'tfm --version' prints the version.\n\n"
-           "From two text files, line by line translations of each other, to a translation:\n"
-           "  tfm train --src train.en --tgt train.de --model en-de.tfm --epochs 10\n"
-           "  echo 'a man rides a bicycle' | tfm translate --model en-de.tfm\n\n"
-           "Files may be plain or gzip text; '-' is standard input. Progress goes to standard error.\n"
-           "Exit code: 0 done, 1 failed, 2 the command line is wrong.\n");
-}
-
 /* *used: how many arguments the name takes. */
 static const command *find_command(int argc, char **argv, int *used)
 {
@@ -94,13 +73,13 @@ static void list_words(const char *group, char *out, size_t size)
 static int group_overview(const char *group, int argc, char **argv)
 {
     char words[128];
+    page_form form;
+    if (argc >= 2 && help_wanted(argv[1], &form)) {
+        help_group(form, group, commands, N_COMMANDS);
+        return EXIT_SUCCESS;
+    }
     list_words(group, words, sizeof words);
-    if (argc < 2 || (strcmp(argv[1], "--help") != 0 && strcmp(argv[1], "-h") != 0))
-        return console_usage("%s needs one of %s; 'tfm %s --help' explains", group, words, group);
-    printf("Usage: tfm %s COMMAND [options]\n\nCommands\n", group);
-    print_commands(group);
-    printf("\n'tfm %s %.*s --help' and so on explain them.\n", group, (int)strcspn(words, ","), words);
-    return EXIT_SUCCESS;
+    return console_usage("%s needs one of %s; 'tfm %s --help' explains", group, words, group);
 }
 
 static int unknown_command(int argc, char **argv)
@@ -118,13 +97,14 @@ static int unknown_command(int argc, char **argv)
 
 static int dispatch(int argc, char **argv)
 {
+    page_form form;
     if (argc < 1) return console_usage("no command given; 'tfm --help' lists all");
     if (strcmp(argv[0], "--version") == 0) {
         printf("tfm %s\n", tfm_version());
         return EXIT_SUCCESS;
     }
-    if (strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0) {
-        print_overview();
+    if (help_wanted(argv[0], &form)) {
+        help_overview(form, commands, N_COMMANDS);
         return EXIT_SUCCESS;
     }
     int used;

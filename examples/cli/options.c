@@ -277,10 +277,10 @@ static void free_args(const command *c, void *args)
     free(args);
 }
 
-static bool wants_help(int argc, char **argv)
+static bool wants_help(int argc, char **argv, page_form *form)
 {
     for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return true;
+        if (help_wanted(argv[i], form)) return true;
     return false;
 }
 
@@ -291,8 +291,9 @@ int command_main(const command *c, int argc, char **argv)
     if (!args) return console_fail("out of memory");
     if (c->init) c->init(args);
     int code = EXIT_SUCCESS;
-    if (wants_help(argc, argv)) {
-        help_print(c, args);
+    page_form form;
+    if (wants_help(argc, argv, &form)) {
+        help_command(form, c, args);
     } else {
         parser p = {.command = c, .args = args, .operands = &operands, .argc = argc, .argv = argv};
         code = parse(&p);
