@@ -61,9 +61,11 @@ START_TEST(arrays_hold_the_same_numbers)
         tfm_random_normals(z, n, 3, 5);
         must(u[n] == 7.0f && z[n] == 7.0f);
         for (size_t i = 0; i < n; i++) must(u[i] == tfm_random_uniform(3, 5, i) && z[i] == tfm_random_normal(3, 5, i));
-        for (size_t i = 0; i < n; i++) /* from words 2 i and 2 i + 1 */
-            must(z[i] == (float)(sqrt(-2.0 * log(((double)tfm_random_bits(3, 5, 2 * i) + 0.5) * 0x1p-32)) *
-                                 cos(6.283185307179586 * ((double)tfm_random_bits(3, 5, 2 * i + 1) * 0x1p-32))));
+        for (size_t i = 0; i < n; i++) { /* a pair from two words */
+            const double radius = sqrt(-2.0 * log(((double)tfm_random_bits(3, 5, i / 2 * 2) + 0.5) * 0x1p-32));
+            const double angle = 6.283185307179586 * ((double)tfm_random_bits(3, 5, i / 2 * 2 + 1) * 0x1p-32);
+            must(z[i] == (float)(radius * (i % 2 ? sin(angle) : cos(angle))));
+        }
     }
 }
 END_TEST

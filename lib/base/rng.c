@@ -31,12 +31,14 @@ static float uniform(uint32_t bits)
     return (float)(bits >> 8) * 0x1p-24f;
 }
 
-static float normal(uint32_t first, uint32_t second)
+/* Two normal numbers from two words (Box and Muller 1958). */
+static void normals(float out[2], const uint32_t bits[2])
 {
-    const double u = ((double)first + 0.5) * 0x1p-32; /* never 0 */
-    const double v = (double)second * 0x1p-32;
+    const double u = ((double)bits[0] + 0.5) * 0x1p-32; /* never 0 */
+    const double radius = sqrt(-2.0 * log(u)), angle = 6.283185307179586 * 0x1p-32 * (double)bits[1];
 
-    return (float)(sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v));
+    out[0] = (float)(radius * cos(angle));
+    out[1] = (float)(radius * sin(angle));
 }
 
 uint32_t tfm_random_bits(uint64_t seed, uint64_t stream, uint64_t i)
@@ -55,9 +57,11 @@ float tfm_random_uniform(uint64_t seed, uint64_t stream, uint64_t i)
 float tfm_random_normal(uint64_t seed, uint64_t stream, uint64_t i)
 {
     uint32_t out[4];
+    float pair[2];
 
-    random_block(out, seed, stream, i >> 1);
-    return i & 1 ? normal(out[2], out[3]) : normal(out[0], out[1]);
+    random_block(out, seed, stream, i >> 2);
+    normals(pair, out + (i & 2));
+    return pair[i & 1];
 }
 
 void tfm_random_uniforms(float *to, size_t n, uint64_t seed, uint64_t stream)
@@ -73,10 +77,12 @@ void tfm_random_uniforms(float *to, size_t n, uint64_t seed, uint64_t stream)
 void tfm_random_normals(float *to, size_t n, uint64_t seed, uint64_t stream)
 {
     uint32_t out[4];
+    float pair[2];
 
     for (size_t i = 0; i < n; i++) {
-        if (i % 2 == 0) random_block(out, seed, stream, i / 2);
-        to[i] = normal(out[i % 2 * 2], out[i % 2 * 2 + 1]);
+        if (i % 4 == 0) random_block(out, seed, stream, i / 4);
+        if (i % 2 == 0) normals(pair, out + i % 4);
+        to[i] = pair[i % 2];
     }
 }
 

@@ -13,6 +13,7 @@ typedef struct job {
     const tfm_product *how;
     const tfm_gemm *gemm;
     float *scratch;
+    size_t depth; /* terms of a block of b */
     size_t split; /* rows or columns of a task */
     bool by_rows;
     size_t j, cols, p, k; /* columns and terms of the present block of b */
@@ -88,8 +89,8 @@ static void product(job t, float *scratch, size_t i0, size_t i1, size_t j0, size
 
     for (t.j = j0; t.j < j1; t.j += NC) {
         t.cols = min(NC, j1 - t.j);
-        for (t.p = 0; t.p < t.gemm->k; t.p += TFM_KC) {
-            t.k = min(TFM_KC, t.gemm->k - t.p);
+        for (t.p = 0; t.p < t.gemm->k; t.p += t.depth) {
+            t.k = min(t.depth, t.gemm->k - t.p);
             if (!t.gemm->panels) pack(&t, room, 0, t.cols);
             rows_of_block(&t, t.gemm->panels ? tfm_panels_at(t.gemm->panels, t.how, t.gemm->first + t.j, t.p) : room, scratch, i0, i1);
         }
@@ -149,8 +150,8 @@ static void share_blocks(job *t, tfm_pool *pool)
 
     for (t->j = 0; t->j < g->n; t->j += NC) {
         t->cols = min(NC, g->n - t->j);
-        for (t->p = 0; t->p < g->k; t->p += TFM_KC) {
-            t->k = min(TFM_KC, g->k - t->p);
+        for (t->p = 0; t->p < g->k; t->p += t->depth) {
+            t->k = min(t->depth, g->k - t->p);
             tfm_pool_run(pool, pack_task, t, (t->cols + PACK - 1) / PACK);
             tfm_pool_run(pool, rows_task, t, (g->m + t->split - 1) / t->split);
         }
@@ -165,7 +166,7 @@ static size_t rounded_up(size_t n, size_t unit)
 void tfm_gemm_run(const tfm_kernels *kernels, tfm_pool *pool, float *scratch, const tfm_gemm *gemm)
 {
     const size_t threads = tfm_pool_threads(pool);
-    job t = {.kernels = kernels, .how = product_of(kernels, gemm), .gemm = gemm, .scratch = scratch};
+    job t = {.kernels = kernels, .how = product_of(kernels, gemm), .gemm = gemm, .scratch = scratch, .depth = tfm_block_terms(gemm->k)};
     const bool few_rows = gemm->m < 4 * t.how->mr * threads, wide = gemm->n >= 2 * TFM_PACK_UNIT * threads;
     const size_t rounds = (gemm->m + threads * MC - 1) / (threads * MC); /* of blocks of rows */
 

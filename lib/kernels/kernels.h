@@ -12,7 +12,7 @@
 
 enum {
     TFM_LANES = 8,    /* floats summed side by side                                */
-    TFM_KC = 320,     /* k is summed in blocks of this many, then added to c       */
+    TFM_KC = 336,     /* k is summed in blocks of at most this many, then added to c: a multiple of 4 */
     TFM_MR_MAX = 12,  /* rows and columns of the largest register tile of a product */
     TFM_NR_MAX = 32,
     TFM_I8_COLS = 16, /* columns of an int8 panel, and terms of an item */

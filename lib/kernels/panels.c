@@ -45,7 +45,7 @@ static void quantise(const tfm_panels *p, const tfm_kernels *kernels, const floa
 
 const float *tfm_panels_at(const tfm_panels *p, const tfm_product *how, size_t n, size_t k)
 {
-    const size_t terms = p->k - k < TFM_KC ? p->k - k : TFM_KC;
+    const size_t depth = tfm_block_terms(p->k), terms = p->k - k < depth ? p->k - k : depth;
 
     return p->floats + k / how->terms * padded(p->n, TFM_PACK_UNIT) + n * ((terms + how->terms - 1) / how->terms);
 }
@@ -53,21 +53,24 @@ const float *tfm_panels_at(const tfm_panels *p, const tfm_product *how, size_t n
 void tfm_panels_fill(const tfm_panels *p, const tfm_kernels *kernels, const float *w, size_t begin, size_t end, void *scratch)
 {
     const tfm_product *how = product_of(p, kernels);
+    const size_t depth = tfm_block_terms(p->k);
 
     if (p->dtype == TFM_DTYPE_INT8) {
         for (size_t j = begin; j < padded(end, TFM_PACK_UNIT); j++)
             quantise(p, kernels, j < p->n ? w + j * p->k : NULL, j, scratch);
         return;
     }
-    for (size_t t = 0; t < p->k; t += TFM_KC)
+    for (size_t t = 0; t < p->k; t += depth)
         how->pack_b((float *)tfm_panels_at(p, how, begin, t), w + begin * p->k + t, 1, p->k,
-                    p->k - t < TFM_KC ? p->k - t : TFM_KC, end - begin);
+                    p->k - t < depth ? p->k - t : depth, end - begin);
 }
 
 static void row_of_panels(float *to, const tfm_panels *p, const tfm_product *how, size_t r)
 {
+    const size_t depth = tfm_block_terms(p->k);
+
     for (size_t t = 0; t < p->k; t++) {
-        const float *item = tfm_panels_at(p, how, r / how->nr * how->nr, t - t % TFM_KC) + t % TFM_KC / how->terms * how->nr + r % how->nr;
+        const float *item = tfm_panels_at(p, how, r / how->nr * how->nr, t - t % depth) + t % depth / how->terms * how->nr + r % how->nr;
         uint32_t bits;
 
         if (how->terms == 1) {

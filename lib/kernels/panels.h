@@ -6,7 +6,7 @@
 #include "kernels/kernels.h"
 
 /*
- * The weights W [n][k] of y = x W^T. float32 and bfloat16: the panels of tfm_product for each block of TFM_KC terms, one after the other;
+ * The weights W [n][k] of y = x W^T. float32 and bfloat16: the panels of tfm_product for each block of terms of the sum over k, one after the other;
  * they are for one twin. int8: values [n / 16][k / 4][16][4], row n of W being values * scale[n]; the same for every CPU.
  */
 typedef struct tfm_panels {
@@ -19,6 +19,13 @@ typedef struct tfm_panels {
 } tfm_panels;
 
 enum { TFM_PACK_UNIT = 32 }; /* rows of W that are packed together: a multiple of every panel's width */
+
+/* Terms of a block of a sum over k, in which the last one may have fewer: blocks are about equal, so that none is hardly worth its pass over c. */
+static inline size_t tfm_block_terms(size_t k)
+{
+    const size_t blocks = (k + TFM_KC - 1) / TFM_KC;
+    return blocks ? ((k + blocks - 1) / blocks + 3) / 4 * 4 : 0;
+}
 
 /* Takes room from arena, or only measures it. dtype, n and k are set. */
 void tfm_panels_place(tfm_panels *panels, const tfm_kernels *kernels, tfm_arena *arena);
