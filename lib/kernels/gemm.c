@@ -5,6 +5,7 @@ enum {
     MC = 96,   /* rows of a block of a, which stays in L2     */
     NC = 1024, /* columns of a block of b, which stays in L3  */
     PACK = 64, /* columns that a thread packs at a time       */
+    TASKS = 4, /* for each thread: who is slowed down by the machine's other work gets fewer */
 };
 
 /* A product as the threads share it. */
@@ -14,8 +15,7 @@ typedef struct job {
     const tfm_gemm *gemm;
     float *scratch;
     size_t depth; /* terms of a block of b */
-    size_t split; /* rows or columns of a task */
-    bool by_rows;
+    size_t rows, width; /* of c in a task */
     size_t j, cols, p, k; /* columns and terms of the present block of b */
 } job;
 
@@ -118,12 +118,11 @@ static void run_task(void *arg, size_t task, size_t thread)
 {
     const job *t = arg;
     const tfm_gemm *g = t->gemm;
-    const size_t begin = task * t->split;
-    const size_t i0 = t->by_rows ? begin : 0, i1 = t->by_rows ? min(begin + t->split, g->m) : g->m;
-    const size_t j0 = t->by_rows ? 0 : begin, j1 = t->by_rows ? g->n : min(begin + t->split, g->n);
+    const size_t across = (g->n + t->width - 1) / t->width, i = task / across * t->rows, j = task % across * t->width;
+    const size_t i1 = min(i + t->rows, g->m), j1 = min(j + t->width, g->n);
 
-    if (g->a8) product_i8(t->kernels, g, i0, i1, j0, j1);
-    else product(*t, t->scratch + thread * TFM_GEMM_SCRATCH, i0, i1, j0, j1);
+    if (g->a8) product_i8(t->kernels, g, i, i1, j, j1);
+    else product(*t, t->scratch + thread * TFM_GEMM_SCRATCH, i, i1, j, j1);
 }
 
 /* A block of b is packed by all threads into the first one's scratch, then each takes rows of a. */
@@ -139,9 +138,9 @@ static void pack_task(void *arg, size_t task, size_t thread)
 static void rows_task(void *arg, size_t task, size_t thread)
 {
     const job *t = arg;
-    const size_t begin = task * t->split;
+    const size_t begin = task * t->rows;
 
-    rows_of_block(t, t->scratch + MC * TFM_KC, t->scratch + thread * TFM_GEMM_SCRATCH, begin, min(begin + t->split, t->gemm->m));
+    rows_of_block(t, t->scratch + MC * TFM_KC, t->scratch + thread * TFM_GEMM_SCRATCH, begin, min(begin + t->rows, t->gemm->m));
 }
 
 static void share_blocks(job *t, tfm_pool *pool)
@@ -153,7 +152,7 @@ static void share_blocks(job *t, tfm_pool *pool)
         for (t->p = 0; t->p < g->k; t->p += t->depth) {
             t->k = min(t->depth, g->k - t->p);
             tfm_pool_run(pool, pack_task, t, (t->cols + PACK - 1) / PACK);
-            tfm_pool_run(pool, rows_task, t, (g->m + t->split - 1) / t->split);
+            tfm_pool_run(pool, rows_task, t, (g->m + t->rows - 1) / t->rows);
         }
     }
 }
@@ -163,17 +162,31 @@ static size_t rounded_up(size_t n, size_t unit)
     return (n + unit - 1) / unit * unit;
 }
 
+/* Pieces of c that threads work off by themselves: columns first, then rows, of which a piece of b that must be packed is worth some. */
+static void split_freely(job *t, size_t threads)
+{
+    const tfm_gemm *g = t->gemm;
+    const size_t tasks = threads > 1 ? TASKS * threads : 1, least = g->panels ? MC : 8 * MC;
+    const size_t width = (g->n + tasks - 1) / tasks;
+
+    t->width = rounded_up(width < 2 * TFM_PACK_UNIT ? 2 * TFM_PACK_UNIT : width, TFM_PACK_UNIT);
+    const size_t across = (g->n + t->width - 1) / t->width, rows = g->m * across / tasks;
+    t->rows = rounded_up(rows < least ? least : rows, t->how->mr);
+}
+
 void tfm_gemm_run(const tfm_kernels *kernels, tfm_pool *pool, float *scratch, const tfm_gemm *gemm)
 {
     const size_t threads = tfm_pool_threads(pool);
     job t = {.kernels = kernels, .how = product_of(kernels, gemm), .gemm = gemm, .scratch = scratch, .depth = tfm_block_terms(gemm->k)};
     const bool few_rows = gemm->m < 4 * t.how->mr * threads, wide = gemm->n >= 2 * TFM_PACK_UNIT * threads;
-    const size_t rounds = (gemm->m + threads * MC - 1) / (threads * MC); /* of blocks of rows */
 
     if (!gemm->m || !gemm->n) return;
-    t.by_rows = !few_rows && !(wide && (gemm->panels || direct_row(&t)));
-    if (t.by_rows) t.split = rounded_up((gemm->m + threads * rounds - 1) / (threads * rounds), t.how->mr);
-    else t.split = rounded_up((gemm->n + threads - 1) / threads, TFM_PACK_UNIT);
-    if (t.by_rows && !gemm->panels) share_blocks(&t, pool);
-    else tfm_pool_run(pool, run_task, &t, ((t.by_rows ? gemm->m : gemm->n) + t.split - 1) / t.split);
+    if (gemm->panels || few_rows || (wide && direct_row(&t))) {
+        split_freely(&t, threads);
+        tfm_pool_run(pool, run_task, &t, (gemm->m + t.rows - 1) / t.rows * ((gemm->n + t.width - 1) / t.width));
+    } else {
+        const size_t rounds = (gemm->m + threads * MC - 1) / (threads * MC); /* of blocks of rows */
+        t.rows = rounded_up((gemm->m + threads * rounds - 1) / (threads * rounds), t.how->mr);
+        share_blocks(&t, pool);
+    }
 }
