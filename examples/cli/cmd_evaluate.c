@@ -128,10 +128,9 @@ const command command_evaluate = {
     .name = "evaluate",
     .summary = "scores translations against references",
     .usage = "--hyp FILE --ref FILE [options]",
-    .text =
-        "Prints BLEU (Papineni et al. 2002), from 0 to 100, more being better, with the precision of each n-gram order, "
-        "and a signature that tells how it was computed: figures are comparable only when their signatures are equal. "
-        "The defaults are those of sacreBLEU.",
+    .text = "Prints BLEU (Papineni et al. 2002), from 0 to 100, more being better, with the precision of each n-gram "
+            "order, and a signature that tells how it was computed: figures are comparable only when their signatures "
+            "are equal. The defaults are those of sacreBLEU.",
     .examples = "  tfm translate --model en-de.tfm < test.en | tfm evaluate --hyp - --ref test.de\n"
                 "  tfm evaluate --hyp test.out --ref test.lc.tok.de --tokenize none --smooth none\n"
                 "  tfm evaluate --hyp test.out --ref a.de --ref b.de --sentence > scores\n",

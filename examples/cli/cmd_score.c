@@ -107,8 +107,8 @@ const command command_score = {
     .summary = "prints the log-probability of given translations",
     .usage = "--model FILE --src FILE --tgt FILE [options]",
     .text = "Prints, for each pair of lines, the natural logarithm of the probability that the model gives to the "
-            "target when it reads the source: one number a line, the sum over the target's tokens and the end of the sentence. The "
-            "perplexity of all pairs follows on standard error.",
+            "target when it reads the source: one number a line, the sum over the target's tokens and the end of the "
+            "sentence. The perplexity of all pairs follows on standard error.",
     .examples = "  tfm score --model en-de.tfm --src test.en --tgt test.de\n"
                 "  tfm score --model en-de.tfm --src test.en --tgt test.de --per-token | cut -f 2\n",
     .options = rows,

@@ -79,10 +79,13 @@ static const option_row rows[] = {
     {.kind = OPTION_HEADING, .help = "Optimiser (sections 5.3 and 5.4 of the paper)"},
     {"batch-tokens", "N", "a batch holds at most this many source and as many target tokens", OPTION_U32, .low = 1,
      AT(trainer.batch_tokens)},
-    {"accumulate", "N", "batches for each update of the weights: steadier steps at no cost of memory", OPTION_U32, .low = 1, AT(trainer.accumulate)},
-    {"warmup", "N", "steps while the learning rate rises to its highest value; fewer for a short training", OPTION_U32, .low = 1, AT(trainer.warmup)},
+    {"accumulate", "N", "batches for each update of the weights: steadier steps at no cost of memory", OPTION_U32,
+     .low = 1, AT(trainer.accumulate)},
+    {"warmup", "N", "steps while the learning rate rises to its highest value; fewer for a short training", OPTION_U32,
+     .low = 1, AT(trainer.warmup)},
     {"lr-scale", "X", "factor on the learning rate of equation (3)", OPTION_FLOAT, AT(trainer.lr_scale)},
-    {"dropout", "P", "chance of a value to be left out, on the output of each sub-layer: more keeps a small corpus from being learned "
+    {"dropout", "P",
+     "chance of a value to be left out, on the output of each sub-layer: more keeps a small corpus from being learned "
      "by heart", OPTION_FLOAT, .high = 1, AT(trainer.dropout)},
     {"embedding-dropout", "P", "on the sum of embedding and position; default: as --dropout", OPTION_FLOAT, .low = -1,
      .high = 1, AT(trainer.dropout_embedding)},
@@ -92,7 +95,8 @@ static const option_row rows[] = {
      AT(trainer.label_smoothing)},
     {"uniform-smoothing", NULL, "spread that share over all tokens, the target included", OPTION_FLAG,
      AT(uniform_smoothing)},
-    {"clip", "NORM", "scale larger gradients down to this norm, when the loss jumps or becomes NaN; default: no clipping", OPTION_FLOAT,
+    {"clip", "NORM",
+     "scale larger gradients down to this norm, when the loss jumps or becomes NaN; default: no clipping", OPTION_FLOAT,
      AT(trainer.clip_norm)},
     {"adam-beta1", "B", "decay of the first moment", OPTION_FLOAT, .high = 1, AT(trainer.adam_beta1)},
     {"adam-beta2", "B", "decay of the second moment", OPTION_FLOAT, .high = 1, AT(trainer.adam_beta2)},
@@ -107,11 +111,12 @@ static const option_row rows[] = {
     {.kind = OPTION_HEADING, .help = "Machine"},
     {"threads", "N", "processors to use; the result does not depend on it; default: all", OPTION_U32,
      AT(trainer.n_threads)},
-    {"dtype", "f32|bf16", "operands of the matrix products: bf16 is faster where the CPU has instructions for it, and keeps weights, "
+    {"dtype", "f32|bf16",
+     "operands of the matrix products: bf16 is faster where the CPU has instructions for it, and keeps weights, "
      "loss and optimiser in float32", OPTION_CHOICE, AT(trainer.dtype)},
     {"memory", "SIZE",
-     "that the training may take, such as 500M, 6G or 4GiB, 0: no limit; a batch that needs more is worked off in pieces, "
-     "which changes the last bits of sums; default: half of what is free",
+     "that the training may take, such as 500M, 6G or 4GiB, 0: no limit; a batch that needs more is worked off in "
+     "pieces, which changes the last bits of sums; default: half of what is free",
      OPTION_BYTES, AT(memory)},
     {"recompute", NULL, "less memory, more time: compute activations again when they are needed", OPTION_FLAG,
      AT(trainer.recompute)},
