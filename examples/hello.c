@@ -46,7 +46,7 @@ static tfm_status learn(tfm_model **out, tfm_error *error)
     if (!status) status = tfm_trainer_create(&trainer, blank, &training, error);
     if (!status) status = tfm_trainer_set_data(trainer, english, german, PHRASES, NULL, 0, error);
     if (!status) status = tfm_trainer_run(trainer, error);
-    if (!status) status = tfm_trainer_model(trainer, out, error);
+    if (!status) status = tfm_trainer_model(out, trainer, error);
     tfm_trainer_free(trainer);
     tfm_model_free(blank);
     tfm_tokenizer_free(tokenizer);

@@ -30,7 +30,7 @@ extern "C" {
 #endif
 
 #define TFM_VERSION_MAJOR 0
-#define TFM_VERSION_MINOR 1
+#define TFM_VERSION_MINOR 2
 #define TFM_VERSION_PATCH 0
 
 /* Result of every call that can fail. Values never change once released. */
@@ -82,12 +82,15 @@ typedef struct tfm_ids {
 #define TFM_DTYPE_BF16 1 /* rounded to bfloat16, summed in float32; weights, loss, softmax and norms stay float32 */
 #define TFM_DTYPE_INT8 2 /* 8-bit integers: weights with a scale for each output, activations for each row; inference only  */
 
-/* A message of level 0 (information) or 1 (warning), one line. Called from the thread that made the API call. */
+#define TFM_LOG_INFO    0
+#define TFM_LOG_WARNING 1
+
+/* A message of TFM_LOG_*, one line; lent for the time of the call. Called from the thread that made the API call. */
 typedef void (*tfm_log_fn)(void *user, int32_t level, const char *message);
 
-/* "0.1.0". Static storage. since 0.1 */
+/* "0.2.0". Static storage. since 0.2 */
 TFM_API const char *tfm_version(void);
-/* "invalid argument" and so on; "unknown status" for a number not listed above. Static storage. since 0.1 */
+/* "invalid argument" and so on; "unknown status" for a number not listed above. Static storage. since 0.2 */
 TFM_API const char *tfm_status_name(int32_t status);
 
 /* ------------------------------------------------------------------------------------------------ tokenizer ---- */
@@ -98,14 +101,14 @@ TFM_API const char *tfm_status_name(int32_t status);
  */
 typedef struct tfm_tokenizer tfm_tokenizer;
 
-#define TFM_BPE_REVERSIBLE   0 /* raw text; spaces are a symbol, unknown characters become bytes: decode(encode(x)) == x */
-#define TFM_BPE_SUBWORD_NMT  1 /* pre-tokenised text; merges and "@@ " output as subword-nmt 0.3                         */
+#define TFM_TOKENIZER_BPE         0 /* raw text; spaces are a symbol, unknown characters become bytes: decode(encode(x)) == x */
+#define TFM_TOKENIZER_SUBWORD_NMT 1 /* pre-tokenised text; merges and "@@ " output as subword-nmt 0.3                         */
 
 /* How to learn a tokenizer. Start from tfm_tokenizer_options_init(). */
 typedef struct tfm_tokenizer_options {
     uint32_t struct_size;
-    uint32_t dialect;       /* TFM_BPE_*; default TFM_BPE_REVERSIBLE                                          */
-    uint32_t vocab_size;    /* reversible: entries wanted, specials and 256 bytes included; default 8000          */
+    uint32_t kind;          /* TFM_TOKENIZER_*; default BPE                                                     */
+    uint32_t vocab_size;    /* BPE: entries wanted, specials and 256 bytes included; default 8000               */
     uint32_t merges;        /* subword-nmt: merge operations; default 10000. The vocabulary is what they leave   */
     uint32_t min_frequency; /* a pair seen less often is not merged; default 2                                  */
     uint32_t replace_invalid; /* 0: invalid UTF-8 is an error naming the line; 1: U+FFFD replaces it; default 0   */
@@ -117,55 +120,55 @@ typedef struct tfm_tokenizer_options {
     void      *log_user;
 } tfm_tokenizer_options;
 
-/* Fills *options with the defaults above; pass sizeof *options. since 0.1 */
+/* Fills *options with the defaults above; pass sizeof *options. since 0.2 */
 TFM_API void tfm_tokenizer_options_init(tfm_tokenizer_options *options, size_t struct_size);
 
 /*
  * Learns merges and vocabulary from lines. The result depends on the multiset of the lines only, ties are broken by a total order.
  * returns TFM_OK, TFM_E_INVALID (no text, bad option), TFM_E_FORMAT (invalid UTF-8; names the line), TFM_E_NOMEM,
- *         TFM_E_UNSUPPORTED. since 0.1
+ *         TFM_E_UNSUPPORTED. since 0.2
  */
 TFM_API tfm_status tfm_tokenizer_learn(tfm_tokenizer **out, const tfm_tokenizer_options *options,
                                        const tfm_text *lines, size_t n_lines, tfm_error *error);
-/* Reads what tfm_tokenizer_save() wrote, or the tokenizer inside a model file. since 0.1 */
+/* Reads what tfm_tokenizer_save() wrote, or the tokenizer inside a model file. since 0.2 */
 TFM_API tfm_status tfm_tokenizer_load(tfm_tokenizer **out, const char *path, const tfm_allocator *allocator,
                                       tfm_error *error);
 /* Reads a subword-nmt codes file; the vocabulary is made of the tokens that these merges leave in lines (most frequent
- * first, ties by byte order); give the training text of both languages. since 0.1 */
+ * first, ties by byte order); give the training text of both languages. since 0.2 */
 TFM_API tfm_status tfm_tokenizer_import(tfm_tokenizer **out, const char *codes_path, const tfm_text *lines,
                                         size_t n_lines, const tfm_allocator *allocator, tfm_error *error);
-/* Writes a JSON file, atomically. since 0.1 */
+/* Writes a JSON file, atomically. since 0.2 */
 TFM_API tfm_status tfm_tokenizer_save(const tfm_tokenizer *tokenizer, const char *path, tfm_error *error);
-/* Writes the merges as a subword-nmt codes file (dialect TFM_BPE_SUBWORD_NMT only), atomically. since 0.1 */
+/* Writes the merges as a subword-nmt codes file (TFM_TOKENIZER_SUBWORD_NMT only), atomically. since 0.2 */
 TFM_API tfm_status tfm_tokenizer_export(const tfm_tokenizer *tokenizer, const char *codes_path, tfm_error *error);
 TFM_API void tfm_tokenizer_free(tfm_tokenizer *tokenizer);
 
-/* Number of ids, specials included. since 0.1 */
+/* Number of ids, specials included. since 0.2 */
 TFM_API uint32_t tfm_tokenizer_vocab_size(const tfm_tokenizer *tokenizer);
-/* TFM_BPE_*. since 0.1 */
-TFM_API uint32_t tfm_tokenizer_dialect(const tfm_tokenizer *tokenizer);
-/* The token of an id as it stands in the vocabulary ("<pad>", "hel@@", "\xE2\x96\x81the"); lent; size 0 when id is out of range. since 0.1 */
+/* TFM_TOKENIZER_*. since 0.2 */
+TFM_API uint32_t tfm_tokenizer_kind(const tfm_tokenizer *tokenizer);
+/* The token of an id as it stands in the vocabulary ("<pad>", "hel@@", "\xE2\x96\x81the"); lent; size 0 when id is out of range. since 0.2 */
 TFM_API tfm_text tfm_tokenizer_token(const tfm_tokenizer *tokenizer, int32_t id);
-/* The id of a token of the vocabulary, or TFM_UNK. since 0.1 */
+/* The id of a token of the vocabulary, or TFM_UNK. since 0.2 */
 TFM_API int32_t tfm_tokenizer_id(const tfm_tokenizer *tokenizer, tfm_text token);
 
 /*
  * Ids of a line, without EOS. Like snprintf: *n_ids receives how many there are, at most capacity are written; ids may be NULL with
- * capacity 0. returns TFM_OK, TFM_E_FORMAT for invalid UTF-8 (see tfm_utf8_repair), TFM_E_NOMEM. since 0.1
+ * capacity 0. returns TFM_OK, TFM_E_FORMAT for invalid UTF-8 (see tfm_utf8_repair), TFM_E_NOMEM. since 0.2
  */
-TFM_API tfm_status tfm_tokenizer_encode(const tfm_tokenizer *tokenizer, tfm_text line, int32_t *ids, size_t capacity,
-                                        size_t *n_ids, tfm_error *error);
-/* Text of ids; PAD, BOS and EOS are skipped. Sizes as above, in bytes, no terminator. since 0.1 */
-TFM_API tfm_status tfm_tokenizer_decode(const tfm_tokenizer *tokenizer, tfm_ids ids, char *text, size_t capacity,
-                                        size_t *size, tfm_error *error);
-/* The line cut into tokens and joined by spaces: subword-nmt's "apply-bpe" in that dialect. Sizes as above. since 0.1 */
-TFM_API tfm_status tfm_tokenizer_segment(const tfm_tokenizer *tokenizer, tfm_text line, char *text, size_t capacity,
-                                         size_t *size, tfm_error *error);
+TFM_API tfm_status tfm_tokenizer_encode(int32_t *ids, size_t capacity, size_t *n_ids, const tfm_tokenizer *tokenizer,
+                                        tfm_text line, tfm_error *error);
+/* Text of ids; PAD, BOS and EOS are skipped. Sizes as above, in bytes, no terminator. since 0.2 */
+TFM_API tfm_status tfm_tokenizer_decode(char *text, size_t capacity, size_t *size, const tfm_tokenizer *tokenizer,
+                                        tfm_ids ids, tfm_error *error);
+/* The line cut into tokens and joined by spaces: subword-nmt's "apply-bpe" for that kind. Sizes as above. since 0.2 */
+TFM_API tfm_status tfm_tokenizer_segment(char *text, size_t capacity, size_t *size, const tfm_tokenizer *tokenizer,
+                                         tfm_text line, tfm_error *error);
 
-/* Byte offset of the first invalid UTF-8 sequence (overlong, surrogate, above U+10FFFF, truncated), or SIZE_MAX. since 0.1 */
+/* Byte offset of the first invalid UTF-8 sequence (overlong, surrogate, above U+10FFFF, truncated), or SIZE_MAX. since 0.2 */
 TFM_API size_t tfm_utf8_check(tfm_text text);
-/* The text with each maximal invalid part replaced by U+FFFD. Sizes as tfm_tokenizer_decode. since 0.1 */
-TFM_API void tfm_utf8_repair(tfm_text text, char *out, size_t capacity, size_t *size);
+/* The text with each maximal invalid part replaced by U+FFFD. Sizes as tfm_tokenizer_decode. since 0.2 */
+TFM_API void tfm_utf8_repair(char *out, size_t capacity, size_t *size, tfm_text text);
 
 /* ---------------------------------------------------------------------------------------------------- model ---- */
 
@@ -221,12 +224,12 @@ typedef struct tfm_model_options {
                                        in its own thread, one at a time */
 } tfm_model_options;
 
-/* Fills *options with the base model of Table 3. Pass sizeof *options. since 0.1 */
+/* Fills *options with the base model of Table 3. Pass sizeof *options. since 0.2 */
 TFM_API void tfm_model_options_init(tfm_model_options *options, size_t struct_size);
 /* Sets the sizes of "tiny" (4+4 layers, d 128, d_ff 256, h 4), "small" (4+4, 256, 1024, 4), "base" or "big" (Table 3) and leaves
- * the other fields. TFM_E_INVALID for another name. since 0.1 */
+ * the other fields. TFM_E_INVALID for another name. since 0.2 */
 TFM_API tfm_status tfm_model_options_preset(tfm_model_options *options, const char *name, tfm_error *error);
-/* Sets one field by its name above, from text: numbers, or names ("pre", "halves", "none", "zero", "separate"). since 0.1 */
+/* Sets one field by its name above, from text: numbers, or names ("pre", "halves", "none", "zero", "separate"). since 0.2 */
 TFM_API tfm_status tfm_model_options_set(tfm_model_options *options, const char *name, const char *value,
                                          tfm_error *error);
 
@@ -243,7 +246,7 @@ typedef struct tfm_model_costs {
     double   training_flops; /* per pair of one source and one target token: 3 * 2 * (source_macs + target_macs) */
 } tfm_model_costs;
 
-/* Costs of sentences of n source and m target tokens; struct_size = sizeof *costs. since 0.1 */
+/* Costs of sentences of n source and m target tokens; struct_size = sizeof *costs. since 0.2 */
 TFM_API tfm_status tfm_model_options_costs(tfm_model_costs *costs, size_t struct_size, const tfm_model_options *options,
                                            uint32_t n, uint32_t m, tfm_error *error);
 
@@ -255,38 +258,47 @@ typedef struct tfm_parameter {
     uint32_t     shape[3]; /* unused entries are 1    */
 } tfm_parameter;
 
-/* Creates a model with random weights (PAPER 1.11). tokenizer may be NULL; it is copied. since 0.1 */
+/* Creates a model with random weights (PAPER 1.11). tokenizer may be NULL; it is copied. since 0.2 */
 TFM_API tfm_status tfm_model_create(tfm_model **out, const tfm_model_options *options, const tfm_tokenizer *tokenizer,
                                     tfm_error *error);
-/* Creates a model from given weights, one entry for each parameter of the configuration, in any order; copied. since 0.1 */
+/* Creates a model from given weights, one entry for each parameter of the configuration, in any order; copied. since 0.2 */
 TFM_API tfm_status tfm_model_create_from(tfm_model **out, const tfm_model_options *options, const tfm_tokenizer *tokenizer,
                                          const tfm_parameter *parameters, size_t n_parameters, tfm_error *error);
-/* Maps a model file, or the model inside a training checkpoint. allocator NULL: malloc.
- * returns TFM_E_IO when it cannot be opened, TFM_E_FORMAT when it is not a whole, valid model. since 0.1 */
-TFM_API tfm_status tfm_model_load(tfm_model **out, const char *path, const tfm_allocator *allocator, tfm_error *error);
-/* Writes the model file (doc/format.md) under a temporary name, syncs it and renames it: an old file survives any failure. since 0.1 */
+
+/* How to load a model. Start from tfm_load_options_init(). */
+typedef struct tfm_load_options {
+    uint32_t struct_size;
+    uint32_t skip_checksum; /* nonzero: the weights are believed, not read and compared with their checksum; default 0 */
+    const tfm_allocator *allocator; /* NULL: malloc; must outlive the model */
+} tfm_load_options;
+
+TFM_API void tfm_load_options_init(tfm_load_options *options, size_t struct_size);
+/* Maps a model file, or the model inside a training checkpoint. options NULL: defaults.
+ * returns TFM_E_IO when it cannot be opened, TFM_E_FORMAT when it is not a whole, valid, undamaged model. since 0.2 */
+TFM_API tfm_status tfm_model_load(tfm_model **out, const char *path, const tfm_load_options *options, tfm_error *error);
+/* Writes the model file (doc/format.md) under a temporary name, syncs it and renames it: an old file survives any failure. since 0.2 */
 TFM_API tfm_status tfm_model_save(const tfm_model *model, const char *path, tfm_error *error);
 /*
  * The same in a type: TFM_DTYPE_F32, or _INT8 for a quantised model, a quarter of the size, which decoders use from the file as it lies
  * there. A quantised model translates, scores and shows attention; training, averaging and saving as float32 are TFM_E_UNSUPPORTED, and
- * so are its matrices as parameters. tfm_model_save() saves it quantised. since 0.1
+ * so are its matrices as parameters. tfm_model_save() saves it quantised. since 0.2
  */
 TFM_API tfm_status tfm_model_save_as(const tfm_model *model, const char *path, uint32_t dtype, tfm_error *error);
-/* TFM_DTYPE_F32, or _INT8 for a quantised model. since 0.1 */
+/* TFM_DTYPE_F32, or _INT8 for a quantised model. since 0.2 */
 TFM_API uint32_t tfm_model_dtype(const tfm_model *model);
-/* Element-wise mean of the weights of models of one configuration, summed in double precision (6.1). since 0.1 */
+/* Element-wise mean of the weights of models of one configuration, summed in double precision (6.1). since 0.2 */
 TFM_API tfm_status tfm_model_average(tfm_model **out, const tfm_model *const *models, size_t n_models, tfm_error *error);
 TFM_API void tfm_model_free(tfm_model *model);
 
-/* Copies the configuration (d_k, d_v and source_vocab_size resolved) into *options. since 0.1 */
-TFM_API void tfm_model_get_options(const tfm_model *model, tfm_model_options *options, size_t struct_size);
-/* The tokenizer inside the model; lent; NULL when it has none. since 0.1 */
+/* Copies the configuration (d_k, d_v and source_vocab_size resolved) into *options. since 0.2 */
+TFM_API void tfm_model_get_options(tfm_model_options *options, size_t struct_size, const tfm_model *model);
+/* The tokenizer inside the model; lent; NULL when it has none. since 0.2 */
 TFM_API const tfm_tokenizer *tfm_model_tokenizer(const tfm_model *model);
 /* Parameters without copying: by index in file order, or by name. TFM_E_INVALID when there is none; TFM_E_UNSUPPORTED when it is a
- * matrix of a quantised model: *out then has its name and shape, and data NULL. since 0.1 */
+ * matrix of a quantised model: *out then has its name and shape, and data NULL. since 0.2 */
 TFM_API size_t tfm_model_parameter_count(const tfm_model *model);
-TFM_API tfm_status tfm_model_parameter_at(const tfm_model *model, size_t index, tfm_parameter *out, tfm_error *error);
-TFM_API tfm_status tfm_model_parameter_named(const tfm_model *model, const char *name, tfm_parameter *out, tfm_error *error);
+TFM_API tfm_status tfm_model_parameter_at(tfm_parameter *out, const tfm_model *model, size_t index, tfm_error *error);
+TFM_API tfm_status tfm_model_parameter_named(tfm_parameter *out, const tfm_model *model, const char *name, tfm_error *error);
 
 /* -------------------------------------------------------------------------------------------------- decoder ---- */
 
@@ -328,7 +340,7 @@ typedef struct tfm_decoder_options {
 TFM_API void tfm_decoder_options_init(tfm_decoder_options *options, size_t struct_size);
 /*
  * The first decoder of a type packs the model's matrices for it, with the model's allocator and the decoder's threads; all decoders of
- * that type share them, and the model keeps them. Decoders may be created at the same time: one packs, the others wait. since 0.1
+ * that type share them, and the model keeps them. Decoders may be created at the same time: one packs, the others wait. since 0.2
  */
 TFM_API tfm_status tfm_decoder_create(tfm_decoder **out, const tfm_model *model, const tfm_decoder_options *options,
                                       tfm_error *error);
@@ -336,28 +348,28 @@ TFM_API void tfm_decoder_free(tfm_decoder *decoder);
 
 /*
  * Translates lines; results stay in the decoder until its next call. An empty or all-blank line gives an empty text with score 0.
- * Needs a model with a tokenizer (else TFM_E_INVALID). Invalid UTF-8: TFM_E_FORMAT, names the line. since 0.1
+ * Needs a model with a tokenizer (else TFM_E_INVALID). Invalid UTF-8: TFM_E_FORMAT, names the line. since 0.2
  */
 TFM_API tfm_status tfm_decoder_translate(tfm_decoder *decoder, const tfm_text *lines, size_t n_lines, tfm_error *error);
-/* The same on ids; sources contain EOS if they shall (the paper's do). An empty source gives an empty result. since 0.1 */
+/* The same on ids; sources contain EOS if they shall (the paper's do). An empty source gives an empty result. since 0.2 */
 TFM_API tfm_status tfm_decoder_translate_ids(tfm_decoder *decoder, const tfm_ids *sources, size_t n_sources,
                                              tfm_error *error);
-/* Results of the last translation: sentence < n, rank < count, best first. Lent until the next call. since 0.1 */
+/* Results of the last translation: sentence < n, rank < count, best first. Lent until the next call. since 0.2 */
 TFM_API size_t   tfm_decoder_count(const tfm_decoder *decoder, size_t sentence);
 TFM_API tfm_text tfm_decoder_text(const tfm_decoder *decoder, size_t sentence, size_t rank); /* terminated by NUL as well */
 TFM_API tfm_ids  tfm_decoder_ids(const tfm_decoder *decoder, size_t sentence, size_t rank);  /* EOS kept when produced    */
 TFM_API double   tfm_decoder_score(const tfm_decoder *decoder, size_t sentence, size_t rank);/* log-probability / length penalty;
                                                                                                 unpenalised if no EOS came */
-/* Decoding steps (new target tokens per hypothesis) that the sentence took. since 0.1 */
+/* Decoding steps (new target tokens per hypothesis) that the sentence took. since 0.2 */
 TFM_API uint32_t tfm_decoder_steps(const tfm_decoder *decoder, size_t sentence);
 
-/* Natural-log probability of each target token given its source, EOS included. Same rules for text as translation. since 0.1 */
+/* Natural-log probability of each target token given its source, EOS included. Same rules for text as translation. since 0.2 */
 TFM_API tfm_status tfm_decoder_logprobs(tfm_decoder *decoder, const tfm_text *sources, const tfm_text *targets, size_t n_pairs,
                                         tfm_error *error);
-/* On ids; targets contain EOS if they shall. since 0.1 */
+/* On ids; targets contain EOS if they shall. since 0.2 */
 TFM_API tfm_status tfm_decoder_logprobs_ids(tfm_decoder *decoder, const tfm_ids *sources, const tfm_ids *targets,
                                             size_t n_pairs, tfm_error *error);
-/* Results of the last logprobs call: n_tokens values, lent; the sum of the pair; NaN when index is out of range. since 0.1 */
+/* Results of the last logprobs call: n_tokens values, lent; the sum of the pair; NaN when index is out of range. since 0.2 */
 TFM_API const float *tfm_decoder_token_logprobs(const tfm_decoder *decoder, size_t pair, size_t *n_tokens);
 TFM_API double tfm_decoder_pair_logprob(const tfm_decoder *decoder, size_t pair);
 
@@ -368,11 +380,11 @@ TFM_API double tfm_decoder_pair_logprob(const tfm_decoder *decoder, size_t pair)
 /*
  * Attention weights of one layer and head while the model reads a pair (teacher forcing): rows are queries, columns keys, each row
  * sums to 1. *weights is lent until the decoder's next call; *rows, *cols receive its shape. target is ignored (may be empty) for
- * TFM_ATTENTION_ENCODER. Decoder queries: position 0 reads the start symbol and predicts token 0. since 0.1
+ * TFM_ATTENTION_ENCODER. Decoder queries: position 0 reads the start symbol and predicts token 0. since 0.2
  */
-TFM_API tfm_status tfm_decoder_attention(tfm_decoder *decoder, tfm_ids source, tfm_ids target, uint32_t kind,
-                                         uint32_t layer, uint32_t head, const float **weights, size_t *rows,
-                                         size_t *cols, tfm_error *error);
+TFM_API tfm_status tfm_decoder_attention(const float **weights, size_t *rows, size_t *cols, tfm_decoder *decoder,
+                                         tfm_ids source, tfm_ids target, uint32_t kind, uint32_t layer, uint32_t head,
+                                         tfm_error *error);
 
 /* -------------------------------------------------------------------------------------------------- trainer ---- */
 
@@ -471,13 +483,13 @@ typedef struct tfm_trainer_options {
 
 TFM_API void tfm_trainer_options_init(tfm_trainer_options *options, size_t struct_size);
 
-/* Starts from model's weights and tokenizer, which are copied: create or load a model first. since 0.1 */
+/* Starts from model's weights and tokenizer, which are copied: create or load a model first. since 0.2 */
 TFM_API tfm_status tfm_trainer_create(tfm_trainer **out, const tfm_model *model, const tfm_trainer_options *options,
                                       tfm_error *error);
 /*
  * Continues a checkpoint: weights, moments, step and data position. With the same options and data the run goes on with the bits of an
  * uninterrupted one; a different seed or other data is refused when the data is set. A batch is cut into the pieces of the checkpoint,
- * whatever memory says now: a warning tells when they need more. since 0.1
+ * whatever memory says now: a warning tells when they need more. since 0.2
  */
 TFM_API tfm_status tfm_trainer_resume(tfm_trainer **out, const char *checkpoint, const tfm_trainer_options *options,
                                       tfm_error *error);
@@ -498,25 +510,25 @@ typedef struct tfm_data_report {
 
 /*
  * Training data: line i of sources belongs to line i of targets; encoded and copied. The model needs a tokenizer. report may be NULL, else
- * struct_size = sizeof *report. TFM_E_INVALID when no pair is left (says why), TFM_E_FORMAT for invalid UTF-8 (names side and line). since 0.1
+ * struct_size = sizeof *report. TFM_E_INVALID when no pair is left (says why), TFM_E_FORMAT for invalid UTF-8 (names side and line). since 0.2
  */
 TFM_API tfm_status tfm_trainer_set_data(tfm_trainer *trainer, const tfm_text *sources, const tfm_text *targets, size_t n_pairs,
                                         tfm_data_report *report, size_t struct_size, tfm_error *error);
-/* The same on ids, EOS included. since 0.1 */
+/* The same on ids, EOS included. since 0.2 */
 TFM_API tfm_status tfm_trainer_set_data_ids(tfm_trainer *trainer, const tfm_ids *sources, const tfm_ids *targets,
                                             size_t n_pairs, tfm_data_report *report, size_t struct_size, tfm_error *error);
-/* Validation data: as above, never dropped for its length (up to 4096 tokens). since 0.1 */
+/* Validation data: as above, never dropped for its length (up to 4096 tokens). since 0.2 */
 TFM_API tfm_status tfm_trainer_set_valid(tfm_trainer *trainer, const tfm_text *sources, const tfm_text *targets, size_t n_pairs,
                                          tfm_error *error);
 
-/* One update. *progress (struct_size = sizeof) receives what a callback would; no callback is made. since 0.1 */
+/* One update. *progress (struct_size = sizeof) receives what a callback would; no callback is made. since 0.2 */
 TFM_API tfm_status tfm_trainer_step(tfm_trainer *trainer, tfm_progress *progress, size_t struct_size, tfm_error *error);
-/* Trains until a limit, patience, or a callback ends it, with validation and checkpoints. since 0.1 */
+/* Trains until a limit, patience, or a callback ends it, with validation and checkpoints. since 0.2 */
 TFM_API tfm_status tfm_trainer_run(tfm_trainer *trainer, tfm_error *error);
-/* Writes a checkpoint, atomically. since 0.1 */
+/* Writes a checkpoint, atomically. since 0.2 */
 TFM_API tfm_status tfm_trainer_save(tfm_trainer *trainer, const char *path, tfm_error *error);
-/* A copy of the present weights. since 0.1 */
-TFM_API tfm_status tfm_trainer_model(const tfm_trainer *trainer, tfm_model **out, tfm_error *error);
+/* A copy of the present weights. since 0.2 */
+TFM_API tfm_status tfm_trainer_model(tfm_model **out, const tfm_trainer *trainer, tfm_error *error);
 
 /* ------------------------------------------------------------------------------------------------- profiles ---- */
 
@@ -525,22 +537,22 @@ TFM_API tfm_status tfm_trainer_model(const tfm_trainer *trainer, tfm_model **out
 
 /* How long one kind of work took since its trainer or decoder was created, on the calling thread. Grows at the end. */
 typedef struct tfm_profile_entry {
-    uint32_t struct_size;
     uint32_t kind;     /* TFM_PROFILE_*                                                             */
+    uint32_t reserved; /* 0 */
     const char *name;  /* "linear", "linear backward", "forward"; static storage                    */
     uint64_t calls;
     double   seconds;
     double   flops;    /* of its matrix products, 2 for each multiply-add; 0 for phases             */
 } tfm_profile_entry;
 
-/* Entries of a profile, those without calls included; later versions may have more, or other names. 0 when trainer is NULL. since 0.1 */
+/* Entries of a profile, those without calls included; later versions may have more, or other names. 0 when trainer is NULL. since 0.2 */
 TFM_API size_t tfm_trainer_profile_count(const tfm_trainer *trainer);
-/* struct_size = sizeof *out. TFM_E_INVALID when there is no such entry. since 0.1 */
-TFM_API tfm_status tfm_trainer_profile_at(const tfm_trainer *trainer, size_t index, tfm_profile_entry *out, size_t struct_size,
+/* struct_size = sizeof *out. TFM_E_INVALID when there is no such entry. since 0.2 */
+TFM_API tfm_status tfm_trainer_profile_at(tfm_profile_entry *out, size_t struct_size, const tfm_trainer *trainer, size_t index,
                                           tfm_error *error);
-/* The same of translations; scoring and attention weights are not counted. since 0.1 */
+/* The same of translations; scoring and attention weights are not counted. since 0.2 */
 TFM_API size_t tfm_decoder_profile_count(const tfm_decoder *decoder);
-TFM_API tfm_status tfm_decoder_profile_at(const tfm_decoder *decoder, size_t index, tfm_profile_entry *out, size_t struct_size,
+TFM_API tfm_status tfm_decoder_profile_at(tfm_profile_entry *out, size_t struct_size, const tfm_decoder *decoder, size_t index,
                                           tfm_error *error);
 
 /* ------------------------------------------------------------------------------------- mathematics, metrics ---- */
@@ -563,7 +575,7 @@ TFM_API void tfm_attention_options_init(tfm_attention_options *options, size_t s
  * out [n_queries][d_v] = softmax(q k^T * scale + mask) v; q [n_queries][d_k], k [n_keys][d_k], v [n_keys][d_v], row-major.
  * weights: NULL, or [n_queries][n_keys]. A query that sees no key gives zeros; a hidden key may hold anything, NaN too. options
  * NULL: defaults. Takes about n_keys * (d_k + d_v) floats of memory per thread, never n_queries * n_keys; with window r, time is
- * O(r n_queries). since 0.1
+ * O(r n_queries). since 0.2
  */
 TFM_API tfm_status tfm_attention(float *out, float *weights, const float *q, const float *k, const float *v, size_t n_queries,
                                  size_t n_keys, size_t d_k, size_t d_v, const tfm_attention_options *options,
@@ -597,13 +609,13 @@ typedef struct tfm_bleu_result {
     double   precisions[8]; /* percent, per order                                        */
     uint64_t matches[8], totals[8];
     uint64_t hyp_length, ref_length; /* tokens; of several references the closest, then shortest, counts */
-    char     signature[160];/* "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:libtransformer-0.1.0" */
+    char     signature[160];/* "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:libtransformer-0.2.0" */
 } tfm_bleu_result;
 
 TFM_API void tfm_bleu_options_init(tfm_bleu_options *options, size_t struct_size);
 /*
  * Corpus BLEU (Papineni et al. 2002). refs[r][i] is reference r of hypothesis i; each n_hyps long. struct_size = sizeof *result;
- * options NULL: defaults. since 0.1
+ * options NULL: defaults. since 0.2
  */
 TFM_API tfm_status tfm_bleu(tfm_bleu_result *result, size_t struct_size, const tfm_text *hyps, size_t n_hyps,
                             const tfm_text *const *refs, size_t n_refs, const tfm_bleu_options *options,
@@ -613,8 +625,6 @@ TFM_API tfm_status tfm_bleu(tfm_bleu_result *result, size_t struct_size, const t
 
 /* How fast a part of the library is on this machine, by itself: for benchmarks and diagnosis. Grows at the end. */
 typedef struct tfm_measurement {
-    uint32_t struct_size;
-    uint32_t reserved;
     const char *name;  /* what was measured; static storage                                                  */
     const char *shape; /* and its sizes; static storage                                                      */
     const char *twin;  /* the instruction set it was compiled for, "ref" being portable C; static storage    */
@@ -634,15 +644,15 @@ typedef struct tfm_measure_options {
 
 TFM_API void tfm_measure_options_init(tfm_measure_options *options, size_t struct_size);
 /* Inner loops that can be measured, and instruction sets ("twins") of this CPU that they are compiled for: 0 is portable C, the last
- * one is what the library uses. since 0.1 */
+ * one is what the library uses. since 0.2 */
 TFM_API size_t tfm_measure_kernel_count(void);
 TFM_API size_t tfm_measure_twin_count(void);
 /* One inner loop on operands in the caches, on the calling thread; struct_size = sizeof *result, options NULL: defaults.
- * TFM_E_INVALID when there is no such kernel or twin. since 0.1 */
+ * TFM_E_INVALID when there is no such kernel or twin. since 0.2 */
 TFM_API tfm_status tfm_measure_kernel(tfm_measurement *result, size_t struct_size, size_t kernel, size_t twin,
                                       const tfm_measure_options *options, tfm_error *error);
 /* The product of a linear layer, c [m][n] = a [m][k] b^T with b [n][k]; struct_size = sizeof *result, options NULL:
- * defaults. Sizes in 1..2^31. since 0.1 */
+ * defaults. Sizes in 1..2^31. since 0.2 */
 TFM_API tfm_status tfm_measure_product(tfm_measurement *result, size_t struct_size, size_t m, size_t n, size_t k,
                                        const tfm_measure_options *options, tfm_error *error);
 

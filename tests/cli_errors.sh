@@ -40,7 +40,7 @@ refused "field with a wrong value" 2 "seven" "${train[@]}" m --set d_model=seven
 refused "files without partner" 2 "2 --src but 1 --tgt" "${train[@]}" m --src en
 refused "validation without partner" 2 "1 --valid-src but 0" "${train[@]}" m --valid-src en
 refused "patience without validation" 2 "--valid-src" "${train[@]}" m --patience 3
-refused "merges of the other dialect" 2 "--merges is for" "${train[@]}" m --merges 3
+refused "merges of the other kind" 2 "--merges is for" "${train[@]}" m --merges 3
 refused "two tokenizers" 2 "exclude" "${train[@]}" m --codes c --tokenizer-file t
 refused "n-best beyond the beam" 2 "--nbest is 5.*--beam 4" "$tfm" translate --model m --nbest 5
 

@@ -40,7 +40,7 @@ input=bad check "invalid UTF-8" run_code 1 "${encode[@]}"
 check "invalid UTF-8: named" grep -q "^tfm: standard input:1: invalid UTF-8 at byte 2" err
 input=bad works "invalid UTF-8: replaced" "${encode[@]}" --replace-invalid
 
-works "subword-nmt" "$tfm" tokenizer learn --dialect subword-nmt --merges 10 --codes codes --output sub.json \
+works "subword-nmt" "$tfm" tokenizer learn --kind subword-nmt --merges 10 --codes codes --output sub.json \
     --input en --input de
 check "codes: version and merges" equal "$(head -n 1 codes; wc -l < codes)" "#version: 0.2
 11"
@@ -50,13 +50,13 @@ check "subword-nmt: pieces are marked" grep -q '@@ ' out
 mv out pieces
 input=pieces works "subword-nmt: decode" "$tfm" tokenizer decode --tokenizer-file sub.json
 check "subword-nmt: the words are back" cmp out words
-refused "the other dialect's size" 2 "vocab-size" "$tfm" tokenizer learn --dialect subword-nmt --vocab-size 9 -o x
-refused "codes of the other dialect" 2 "codes" "$tfm" tokenizer learn --codes x -o y
+refused "the other kind's size" 2 "vocab-size" "$tfm" tokenizer learn --kind subword-nmt --vocab-size 9 -o x
+refused "codes of the other kind" 2 "codes" "$tfm" tokenizer learn --codes x -o y
 
 # The merges and pieces that subword-nmt makes of the same text.
 if [ -d "$data/bpe" ]; then
     zcat "$data/multi30k/tok/test_2016_flickr.lc.norm.tok.en.gz" | head -n 200 > flickr
-    works "500 merges" "$tfm" tokenizer learn --dialect subword-nmt --merges 500 --input "$data/bpe/corpus.en" \
+    works "500 merges" "$tfm" tokenizer learn --kind subword-nmt --merges 500 --input "$data/bpe/corpus.en" \
         --input flickr --codes codes --output joint.json
     check "500 merges: as subword-nmt" cmp codes "$data/bpe/joint500.codes"
     input=$data/bpe/corpus.en works "500 merges: encode" "$tfm" tokenizer encode --tokenizer-file joint.json

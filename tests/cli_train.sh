@@ -102,7 +102,7 @@ works "its training" "$tfm" train --src en --tgt de "${small[@]/#--vocab-size/--
 check "a given tokenizer: the same bits" cmp a file
 plain=(--set n_encoder_layers=1 --set n_decoder_layers=1 --set d_model=32 --set d_ff=64 --set n_heads=2)
 works "subword-nmt" "$tfm" train --src en --tgt de "${plain[@]}" --tokenizer subword-nmt --merges 20 --steps 3 --model sub
-works "its codes" "$tfm" tokenizer learn --dialect subword-nmt --merges 20 --output s.json --codes codes --input en --input de
+works "its codes" "$tfm" tokenizer learn --kind subword-nmt --merges 20 --output s.json --codes codes --input en --input de
 works "codes" "$tfm" train --src en --tgt de "${plain[@]}" --codes codes --steps 3 --model coded
 check "codes: the same bits" cmp sub coded
 

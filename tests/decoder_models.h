@@ -50,7 +50,7 @@ static inline tfm_model *model_changed(const tfm_model_options *o, const tfm_tok
     const size_t n = tfm_model_parameter_count(first);
     ck_assert_uint_le(n, 256);
     for (size_t i = 0; i < n; i++) {
-        ck_assert_ok(tfm_model_parameter_at(first, i, &parameters[i], &error), error);
+        ck_assert_ok(tfm_model_parameter_at(&parameters[i], first, i, &error), error);
         const size_t size = (size_t)parameters[i].shape[0] * parameters[i].shape[1];
         ck_assert_uint_le(size, 1 << 14);
         memcpy(data[i], parameters[i].data, size * sizeof(float));

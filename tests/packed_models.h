@@ -47,8 +47,8 @@ static inline void same_attention(tfm_decoder *a, tfm_decoder *b, tfm_ids source
     size_t rows, cols;
 
     for (uint32_t kind = 0; kind <= TFM_ATTENTION_CROSS; kind++) {
-        ck_assert_ok(tfm_decoder_attention(a, source, target, kind, 1, 1, &x, &rows, &cols, &error), error);
-        ck_assert_ok(tfm_decoder_attention(b, source, target, kind, 1, 1, &y, &rows, &cols, &error), error);
+        ck_assert_ok(tfm_decoder_attention(&x, &rows, &cols, a, source, target, kind, 1, 1, &error), error);
+        ck_assert_ok(tfm_decoder_attention(&y, &rows, &cols, b, source, target, kind, 1, 1, &error), error);
         ck_assert_mem_eq(x, y, rows * cols * sizeof *x);
     }
 }

@@ -30,24 +30,24 @@ static void null_tokenizers(void)
     REFUSED(tfm_tokenizer_save(t, NULL, NULL));
     REFUSED(tfm_tokenizer_export(NULL, path, NULL));
     REFUSED(tfm_tokenizer_export(t, NULL, NULL));
-    REFUSED(tfm_tokenizer_encode(NULL, line, NULL, 0, &n, NULL));
-    REFUSED(tfm_tokenizer_encode(t, line, NULL, 0, NULL, NULL));
-    REFUSED(tfm_tokenizer_encode(t, line, NULL, 4, &n, NULL));
-    REFUSED(tfm_tokenizer_encode(t, missing, NULL, 0, &n, NULL));
-    REFUSED(tfm_tokenizer_decode(NULL, (tfm_ids){NULL, 0}, NULL, 0, &n, NULL));
-    REFUSED(tfm_tokenizer_decode(t, (tfm_ids){NULL, 3}, NULL, 0, &n, NULL));
-    REFUSED(tfm_tokenizer_decode(t, (tfm_ids){NULL, 0}, NULL, 0, NULL, NULL));
-    REFUSED(tfm_tokenizer_segment(NULL, line, NULL, 0, &n, NULL));
-    REFUSED(tfm_tokenizer_segment(t, line, NULL, 0, NULL, NULL));
-    REFUSED(tfm_tokenizer_segment(t, missing, NULL, 0, &n, NULL));
+    REFUSED(tfm_tokenizer_encode(NULL, 0, &n, NULL, line, NULL));
+    REFUSED(tfm_tokenizer_encode(NULL, 0, NULL, t, line, NULL));
+    REFUSED(tfm_tokenizer_encode(NULL, 4, &n, t, line, NULL));
+    REFUSED(tfm_tokenizer_encode(NULL, 0, &n, t, missing, NULL));
+    REFUSED(tfm_tokenizer_decode(NULL, 0, &n, NULL, (tfm_ids){NULL, 0}, NULL));
+    REFUSED(tfm_tokenizer_decode(NULL, 0, &n, t, (tfm_ids){NULL, 3}, NULL));
+    REFUSED(tfm_tokenizer_decode(NULL, 0, NULL, t, (tfm_ids){NULL, 0}, NULL));
+    REFUSED(tfm_tokenizer_segment(NULL, 0, &n, NULL, line, NULL));
+    REFUSED(tfm_tokenizer_segment(NULL, 0, NULL, t, line, NULL));
+    REFUSED(tfm_tokenizer_segment(NULL, 0, &n, t, missing, NULL));
     ck_assert_uint_eq(tfm_tokenizer_vocab_size(NULL), 0);
-    tfm_tokenizer_dialect(NULL);
+    tfm_tokenizer_kind(NULL);
     ck_assert_uint_eq(tfm_tokenizer_token(NULL, 0).size, 0);
     ck_assert_int_eq(tfm_tokenizer_id(NULL, line), TFM_UNK);
     ck_assert_int_eq(tfm_tokenizer_id(t, (tfm_text){NULL, 0}), TFM_UNK);
     ck_assert_uint_eq(tfm_utf8_check((tfm_text){NULL, 0}), SIZE_MAX);
-    tfm_utf8_repair((tfm_text){NULL, 0}, NULL, 0, &n);
-    tfm_utf8_repair(line, NULL, 0, NULL);
+    tfm_utf8_repair(NULL, 0, &n, (tfm_text){NULL, 0});
+    tfm_utf8_repair(NULL, 0, NULL, line);
     tfm_tokenizer_free(t);
 }
 
@@ -58,9 +58,9 @@ static void null_models(void)
     tfm_parameter p;
     tfm_model *none;
 
-    tfm_model_get_options(model, &o, sizeof o);
-    tfm_model_get_options(model, NULL, sizeof o);
-    tfm_model_get_options(NULL, &o, sizeof o);
+    tfm_model_get_options(&o, sizeof o, model);
+    tfm_model_get_options(NULL, sizeof o, model);
+    tfm_model_get_options(&o, sizeof o, NULL);
     tfm_model_free(NULL);
     REFUSED(tfm_model_options_preset(NULL, "tiny", NULL));
     REFUSED(tfm_model_options_preset(&o, NULL, NULL));
@@ -83,11 +83,11 @@ static void null_models(void)
     ck_assert_uint_eq(tfm_model_dtype(NULL), TFM_DTYPE_F32);
     REFUSED(tfm_model_average(NULL, (const tfm_model *const *)&model, 1, NULL));
     REFUSED(tfm_model_average(&none, NULL, 1, NULL));
-    REFUSED(tfm_model_parameter_at(NULL, 0, &p, NULL));
-    REFUSED(tfm_model_parameter_at(model, 0, NULL, NULL));
-    REFUSED(tfm_model_parameter_named(NULL, "x", &p, NULL));
-    REFUSED(tfm_model_parameter_named(model, NULL, &p, NULL));
-    REFUSED(tfm_model_parameter_named(model, "embedding.weight", NULL, NULL));
+    REFUSED(tfm_model_parameter_at(&p, NULL, 0, NULL));
+    REFUSED(tfm_model_parameter_at(NULL, model, 0, NULL));
+    REFUSED(tfm_model_parameter_named(&p, NULL, "x", NULL));
+    REFUSED(tfm_model_parameter_named(&p, model, NULL, NULL));
+    REFUSED(tfm_model_parameter_named(NULL, model, "embedding.weight", NULL));
     ck_assert_uint_eq(tfm_model_parameter_count(NULL), 0);
     ck_assert_ptr_null(tfm_model_tokenizer(NULL));
 }
@@ -122,8 +122,8 @@ static void null_trainers(void)
     REFUSED(tfm_trainer_run(NULL, NULL));
     REFUSED(tfm_trainer_save(NULL, path, NULL));
     REFUSED(tfm_trainer_save(t, NULL, NULL));
-    REFUSED(tfm_trainer_model(NULL, &copy, NULL));
-    REFUSED(tfm_trainer_model(t, NULL, NULL));
+    REFUSED(tfm_trainer_model(&copy, NULL, NULL));
+    REFUSED(tfm_trainer_model(NULL, t, NULL));
     tfm_trainer_free(t);
 }
 

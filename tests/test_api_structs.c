@@ -69,6 +69,16 @@ static tfm_status use_measure_options(const void *options)
     return tfm_measure_product(&r, sizeof r, 1, 1, 1, options, &error);
 }
 
+static tfm_status use_load_options(const void *options)
+{
+    tfm_model *m;
+
+    ck_assert_ok(tfm_model_save(model, path, &error), error);
+    const tfm_status status = tfm_model_load(&m, path, options, &error);
+    tfm_model_free(m);
+    return status;
+}
+
 static void init_tokenizer(void *o, size_t size)
 {
     tfm_tokenizer_options_init(o, size);
@@ -93,6 +103,10 @@ static void init_bleu(void *o, size_t size)
 {
     tfm_bleu_options_init(o, size);
 }
+static void init_load(void *o, size_t size)
+{
+    tfm_load_options_init(o, size);
+}
 static void init_measure(void *o, size_t size)
 {
     tfm_measure_options_init(o, size);
@@ -106,11 +120,13 @@ static const struct {
 } kinds[] = {
     {sizeof(tfm_tokenizer_options), sizeof(tfm_tokenizer_options), init_tokenizer, use_tokenizer_options},
     {sizeof(tfm_model_options), sizeof(tfm_model_options), init_model, use_model_options},
-    {sizeof(tfm_decoder_options), offsetof(tfm_decoder_options, progress_user) + sizeof(void *), init_decoder, use_decoder_options},
+    {sizeof(tfm_decoder_options), offsetof(tfm_decoder_options, progress_user) + sizeof(void *), init_decoder,
+     use_decoder_options},
     {sizeof(tfm_trainer_options), offsetof(tfm_trainer_options, memory), init_trainer, use_trainer_options},
     {sizeof(tfm_attention_options), sizeof(tfm_attention_options), init_attention, use_attention_options},
     {sizeof(tfm_bleu_options), sizeof(tfm_bleu_options), init_bleu, use_bleu_options},
     {sizeof(tfm_measure_options), sizeof(tfm_measure_options), init_measure, use_measure_options},
+    {sizeof(tfm_load_options), sizeof(tfm_load_options), init_load, use_load_options},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds, ROOM = 1024 };
 
@@ -222,13 +238,13 @@ static void fill_costs(void *result, size_t size)
 {
     tfm_model_options o;
 
-    tfm_model_get_options(model, &o, sizeof o);
+    tfm_model_get_options(&o, sizeof o, model);
     ck_assert_ok(tfm_model_options_costs(result, size, &o, 5, 5, &error), error);
 }
 
 static void fill_options(void *result, size_t size)
 {
-    tfm_model_get_options(model, result, size);
+    tfm_model_get_options(result, size, model);
 }
 
 static void fill_bleu(void *result, size_t size)
@@ -268,7 +284,7 @@ static void fill_profile(void *result, size_t size)
 {
     tfm_trainer *t = trainer_make();
 
-    ck_assert_ok(tfm_trainer_profile_at(t, 0, result, size, &error), error);
+    ck_assert_ok(tfm_trainer_profile_at(result, size, t, 0, &error), error);
     tfm_trainer_free(t);
 }
 

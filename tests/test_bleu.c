@@ -214,7 +214,7 @@ START_TEST(signature_names_the_convention)
     tfm_bleu_options o = defaults();
 
     ck_assert_str_eq(pair("a", "a", NULL).signature,
-                     "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:libtransformer-0.1.0");
+                     "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:libtransformer-0.2.0");
     o.tokenize = TFM_BLEU_TOKENIZE_NONE;
     o.smooth = TFM_BLEU_SMOOTH_FLOOR;
     o.lowercase = o.compound_split = o.effective_order = 1;
@@ -222,7 +222,7 @@ START_TEST(signature_names_the_convention)
     setlocale(LC_ALL, "de_DE.UTF-8");
     ck_assert_str_eq(
         pair("a", "a", &o).signature,
-        "nrefs:1|case:lc|eff:yes|tok:none|smooth:floor[0.10]|order:2|split:yes|version:libtransformer-0.1.0");
+        "nrefs:1|case:lc|eff:yes|tok:none|smooth:floor[0.10]|order:2|split:yes|version:libtransformer-0.2.0");
     o.smooth = TFM_BLEU_SMOOTH_ADD_K;
     o.smooth_value = 2.5f;
     ck_assert_ptr_nonnull(strstr(pair("a", "a", &o).signature, "|smooth:add-k[2.50]|"));

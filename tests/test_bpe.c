@@ -352,7 +352,7 @@ START_TEST(reversible_words_end_between_kinds_of_characters)
     tfm_words words;
     tfm_text word;
 
-    tfm_words_begin(&words, TFM_BPE_REVERSIBLE, tfm_text_of(splits[_i].line));
+    tfm_words_begin(&words, TFM_TOKENIZER_BPE, tfm_text_of(splits[_i].line));
     while (tfm_words_next(&words, &word)) {
         tfm_buffer_append(&got, word.data, word.size);
         tfm_buffer_append(&got, "|", 1);
@@ -389,7 +389,7 @@ START_TEST(reversible_words_make_up_the_line)
             for (uint32_t i = 0; i < repeats; i++) tfm_buffer_append(&line, piece.data, piece.size);
         }
         tfm_buffer_append(&got, "", 0);
-        tfm_words_begin(&words, TFM_BPE_REVERSIBLE, (tfm_text){line.data, line.size});
+        tfm_words_begin(&words, TFM_TOKENIZER_BPE, (tfm_text){line.data, line.size});
         while (tfm_words_next(&words, &word)) {
             if (tfm_utf8_length(word) > TFM_WORDS_MAX + 1) ck_abort_msg("a word of %zu bytes", word.size);
             tfm_buffer_append(&got, word.data, word.size);

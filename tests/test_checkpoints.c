@@ -127,6 +127,29 @@ START_TEST(a_model_is_not_a_checkpoint)
 }
 END_TEST
 
+START_TEST(a_damaged_checkpoint_is_refused)
+{
+    story s = {0};
+    tfm_trainer_options o = loop_options(&s);
+    tfm_trainer *t;
+    size_t size;
+
+    o.checkpoint_path = base;
+    o.max_steps = 1;
+    ck_assert_ok(run_once(&o), error);
+    char *bytes = file_read(s.path, &size);
+    bytes[size - 1] ^= 1; /* in the optimiser's tensors, which a model does not use */
+    file_write(s.path, bytes, size);
+    ck_assert_status(tfm_trainer_resume(&t, s.path, &o, &error), TFM_E_FORMAT, error);
+    ck_assert_ptr_nonnull(strstr(error.message, "data is damaged"));
+    bytes[size - 1] ^= 1;
+    file_write(s.path, bytes, size);
+    ck_assert_ok(tfm_trainer_resume(&t, s.path, &o, &error), error);
+    tfm_trainer_free(t);
+    free(bytes);
+}
+END_TEST
+
 /* ----------------------------------------------------------------------------------------------- cancelling ---- */
 
 START_TEST(a_callback_stops_it_with_a_checkpoint)
@@ -237,6 +260,7 @@ static Suite *checkpoints_suite(void)
     tcase_add_test(tc, a_resumed_run_looks_after_older_files);
     tcase_add_test(tc, other_data_or_seed_cannot_resume);
     tcase_add_test(tc, a_model_is_not_a_checkpoint);
+    tcase_add_test(tc, a_damaged_checkpoint_is_refused);
     tcase_add_test(tc, a_callback_stops_it_with_a_checkpoint);
     tcase_add_test(tc, a_full_disk_leaves_the_old_file);
     tcase_add_test(tc, a_missing_folder_is_an_error_and_no_more);

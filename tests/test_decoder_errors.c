@@ -248,7 +248,7 @@ static tfm_status use(tfm_decoder *d)
 
     for (size_t i = 0; i < 1100; i++) ids[i] = 5;
     if (!status) status = tfm_decoder_logprobs(d, texts, texts, 3, &error);
-    if (!status) status = tfm_decoder_attention(d, few, few, TFM_ATTENTION_CROSS, 1, 1, &weights, &rows, &cols, &error);
+    if (!status) status = tfm_decoder_attention(&weights, &rows, &cols, d, few, few, TFM_ATTENTION_CROSS, 1, 1, &error);
     if (!status) status = tfm_decoder_logprobs_ids(d, &many, &few, 1, &error);
     if (!status) status = tfm_decoder_translate_ids(d, &few, 1, &error);
     return status;

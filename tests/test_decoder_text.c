@@ -123,7 +123,7 @@ START_TEST(text_is_what_the_ids_say)
                 size_t size;
                 for (size_t j = 0; j < ids.size; j++)
                     known[j] = (uint32_t)ids.data[j] < tfm_tokenizer_vocab_size(t) ? ids.data[j] : TFM_UNK;
-                ck_assert_ok(tfm_tokenizer_decode(t, (tfm_ids){known, ids.size}, text, sizeof text, &size, &error),
+                ck_assert_ok(tfm_tokenizer_decode(text, sizeof text, &size, t, (tfm_ids){known, ids.size}, &error),
                              error);
                 ck_assert_uint_eq(got.size, size);
                 ck_assert_mem_eq(got.data, text, size);
@@ -135,7 +135,7 @@ START_TEST(text_is_what_the_ids_say)
         for (size_t i = 0; i < 3; i++) {
             if (again) ck_assert_double_eq(tfm_decoder_score(d, i, 0), scores[i]);
             scores[i] = tfm_decoder_score(d, i, 0);
-            ck_assert_ok(tfm_tokenizer_encode(t, texts[i], source[i], 127, &ids[i].size, &error), error);
+            ck_assert_ok(tfm_tokenizer_encode(source[i], 127, &ids[i].size, t, texts[i], &error), error);
             source[i][ids[i].size++] = TFM_EOS;
             ids[i].data = source[i];
         }
@@ -204,7 +204,7 @@ START_TEST(long_tokens_and_ids_without_a_text)
     char want[4096];
     size_t size;
     for (size_t i = 0; i < 100; i++) ids[i] = _i ? TFM_UNK : favourite;
-    ck_assert_ok(tfm_tokenizer_decode(t, (tfm_ids){ids, 100}, want, sizeof want, &size, &error), error);
+    ck_assert_ok(tfm_tokenizer_decode(want, sizeof want, &size, t, (tfm_ids){ids, 100}, &error), error);
     if (!_i) ck_assert_uint_ge(size, 2600);
     ck_assert_uint_eq(tfm_decoder_text(d, 0, 0).size, size);
     ck_assert_mem_eq(tfm_decoder_text(d, 0, 0).data, want, size);

@@ -48,7 +48,7 @@ static size_t count_exact(const tfm_trainer *t, uint32_t beam, const pairs *p)
     tfm_model *model;
     size_t exact = 0;
 
-    ck_assert_ok(tfm_trainer_model(t, &model, &error), error);
+    ck_assert_ok(tfm_trainer_model(&model, t, &error), error);
     tfm_decoder *d = decoder_of(model, &o);
     ck_assert_ok(tfm_decoder_translate_ids(d, p->sources, p->n, &error), error);
     for (size_t i = 0; i < p->n; i++) {

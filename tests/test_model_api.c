@@ -71,7 +71,7 @@ START_TEST(the_tokenizer_sets_the_vocabulary)
 
     o.vocab_size = 0;
     ck_assert_ok(tfm_model_create(&model, &o, t, &error), error);
-    tfm_model_get_options(model, &o, sizeof o);
+    tfm_model_get_options(&o, sizeof o, model);
     ck_assert_uint_eq(o.vocab_size, tfm_tokenizer_vocab_size(t));
     ck_assert_uint_eq(o.source_vocab_size, o.vocab_size);
     ck_assert_ptr_ne(tfm_model_tokenizer(model), t); /* its own copy */
@@ -95,9 +95,9 @@ START_TEST(weights_are_drawn_from_the_seed)
     o.seed = 2;
     ck_assert_ok(tfm_model_create(&c, &o, NULL, &error), error);
     for (size_t i = 0; i < tfm_model_parameter_count(a); i++) {
-        ck_assert_ok(tfm_model_parameter_at(a, i, &p, &error), error);
-        ck_assert_ok(tfm_model_parameter_at(b, i, &q, &error), error);
-        ck_assert_ok(tfm_model_parameter_at(c, i, &r, &error), error);
+        ck_assert_ok(tfm_model_parameter_at(&p, a, i, &error), error);
+        ck_assert_ok(tfm_model_parameter_at(&q, b, i, &error), error);
+        ck_assert_ok(tfm_model_parameter_at(&r, c, i, &error), error);
         const size_t bytes = (size_t)p.shape[0] * p.shape[1] * sizeof *p.data;
         ck_assert_mem_eq(p.data, q.data, bytes);
         if (p.rank == 2) ck_assert_mem_ne(p.data, r.data, bytes);
@@ -114,7 +114,7 @@ static void assert_limit(const tfm_model *m, const char *name, double limit)
     tfm_parameter p;
     double most = 0.0;
 
-    ck_assert_ok(tfm_model_parameter_named(m, name, &p, &error), error);
+    ck_assert_ok(tfm_model_parameter_named(&p, m, name, &error), error);
     for (size_t i = 0; i < (size_t)p.shape[0] * p.shape[1]; i++) most = fmax(most, fabs((double)p.data[i]));
     ck_assert_msg(most <= limit * 1.000001 && most > limit * 0.999, "%s: %g, limit %g", name, most, limit);
 }
@@ -134,12 +134,12 @@ START_TEST(weights_have_the_limits_of_2017)
     assert_limit(m, "decoder.layers.0.cross.query.weight", 0.076547);
     assert_limit(m, "decoder.layers.0.cross.output.weight", 0.076547);
     assert_limit(m, "encoder.layers.0.feedforward.inner.weight", 0.0484123);
-    ck_assert_ok(tfm_model_parameter_named(m, "embedding.weight", &p, &error), error);
+    ck_assert_ok(tfm_model_parameter_named(&p, m, "embedding.weight", &error), error);
     for (size_t i = 0; i < 512000; i++) squares += (double)p.data[i] * (double)p.data[i];
     golden_near(sqrt(squares / 512000.0), 0.044194, 0, 0.01, "deviation of embeddings");
-    ck_assert_ok(tfm_model_parameter_named(m, "encoder.layers.0.attention.norm.weight", &p, &error), error);
+    ck_assert_ok(tfm_model_parameter_named(&p, m, "encoder.layers.0.attention.norm.weight", &error), error);
     ck_assert(p.data[0] == 1.0f && p.rank == 1 && p.shape[0] == 512 && p.shape[1] == 1 && p.shape[2] == 1);
-    ck_assert_ok(tfm_model_parameter_named(m, "encoder.layers.0.feedforward.inner.bias", &p, &error), error);
+    ck_assert_ok(tfm_model_parameter_named(&p, m, "encoder.layers.0.feedforward.inner.bias", &error), error);
     ck_assert(p.data[5] == 0.0f && p.shape[0] == 2048);
     tfm_model_free(m);
     o.init = TFM_INIT_SEPARATE;
@@ -161,8 +161,8 @@ START_TEST(parameters_by_index_and_by_name)
     uint64_t sum = 0;
 
     for (size_t i = 0; i < tfm_model_parameter_count(m); i++) {
-        ck_assert_ok(tfm_model_parameter_at(m, i, &p, &error), error);
-        ck_assert_ok(tfm_model_parameter_named(m, p.name, &q, &error), error);
+        ck_assert_ok(tfm_model_parameter_at(&p, m, i, &error), error);
+        ck_assert_ok(tfm_model_parameter_named(&q, m, p.name, &error), error);
         ck_assert(p.data == q.data && p.name == q.name && !memcmp(p.shape, q.shape, sizeof p.shape) &&
                   p.rank == q.rank);
         ck_assert(p.rank == 1 || p.rank == 2);
@@ -170,12 +170,12 @@ START_TEST(parameters_by_index_and_by_name)
     }
     ck_assert_ok(tfm_model_options_costs(&costs, sizeof costs, &o, 1, 1, &error), error);
     ck_assert_uint_eq(sum, costs.parameters);
-    ck_assert_ok(tfm_model_parameter_at(m, 0, &p, &error), error);
+    ck_assert_ok(tfm_model_parameter_at(&p, m, 0, &error), error);
     ck_assert_str_eq(p.name, "embedding.weight");
     ck_assert(p.shape[0] == 53 && p.shape[1] == 16);
-    ck_assert_int_eq(tfm_model_parameter_at(m, tfm_model_parameter_count(m), &p, &error), TFM_E_INVALID);
-    ck_assert_int_eq(tfm_model_parameter_at(m, SIZE_MAX, &p, &error), TFM_E_INVALID);
-    ck_assert_int_eq(tfm_model_parameter_named(m, "embedding", &p, &error), TFM_E_INVALID);
+    ck_assert_int_eq(tfm_model_parameter_at(&p, m, tfm_model_parameter_count(m), &error), TFM_E_INVALID);
+    ck_assert_int_eq(tfm_model_parameter_at(&p, m, SIZE_MAX, &error), TFM_E_INVALID);
+    ck_assert_int_eq(tfm_model_parameter_named(&p, m, "embedding", &error), TFM_E_INVALID);
     ck_assert_str_eq(error.message, "the model has no parameter 'embedding'");
     tfm_model_free(m);
 }
@@ -191,11 +191,11 @@ START_TEST(a_model_from_given_weights)
                                        "has the shape",      "has the shape",      "was given twice"};
 
     for (size_t i = 0; i < n; i++)
-        ck_assert_ok(tfm_model_parameter_at(m, i, &p[n - 1 - i], &error), error); /* any order */
+        ck_assert_ok(tfm_model_parameter_at(&p[n - 1 - i], m, i, &error), error); /* any order */
     ck_assert_ok(tfm_model_create_from(&again, &o, NULL, p, n, &error), error);
     for (size_t i = 0; i < n; i++) {
         tfm_parameter a;
-        ck_assert_ok(tfm_model_parameter_named(again, p[i].name, &a, &error), error);
+        ck_assert_ok(tfm_model_parameter_named(&a, again, p[i].name, &error), error);
         ck_assert(a.data != p[i].data);
         ck_assert_mem_eq(a.data, p[i].data, (size_t)p[i].shape[0] * p[i].shape[1] * sizeof *a.data);
     }
@@ -251,7 +251,7 @@ static const float *first_weights(const tfm_model *m)
 {
     tfm_parameter p;
 
-    ck_assert_ok(tfm_model_parameter_at(m, 0, &p, &error), error);
+    ck_assert_ok(tfm_model_parameter_at(&p, m, 0, &error), error);
     return p.data; /* all of the model end to end */
 }
 

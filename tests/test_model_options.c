@@ -217,7 +217,7 @@ START_TEST(version_and_status_names)
                                         "not supported",
                                         "cancelled"};
 
-    ck_assert_str_eq(tfm_version(), "0.1.0");
+    ck_assert_str_eq(tfm_version(), "0.2.0");
     for (int32_t i = 0; i < 7; i++) ck_assert_str_eq(tfm_status_name(-i), names[i]);
     ck_assert_str_eq(tfm_status_name(1), "unknown status");
     ck_assert_str_eq(tfm_status_name(INT32_MIN), "unknown status");

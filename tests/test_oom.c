@@ -47,16 +47,18 @@ static tfm_status make_given(tfm_model **out, const tfm_allocator *a)
     const size_t n = tfm_model_parameter_count(model);
     tfm_model_options o;
 
-    tfm_model_get_options(model, &o, sizeof o);
+    tfm_model_get_options(&o, sizeof o, model);
     o.allocator = a;
-    for (size_t i = 0; i < n; i++) ck_assert_ok(tfm_model_parameter_at(model, i, &p[i], &error), error);
+    for (size_t i = 0; i < n; i++) ck_assert_ok(tfm_model_parameter_at(&p[i], model, i, &error), error);
     return tfm_model_create_from(out, &o, tfm_model_tokenizer(model), p, n, &error);
 }
 
 static tfm_status make_loaded(tfm_model **out, const tfm_allocator *a)
 {
+    const tfm_load_options o = load_with(a);
+
     ck_assert_ok(tfm_model_save(model, path, &error), error);
-    return tfm_model_load(out, path, a, &error);
+    return tfm_model_load(out, path, &o, &error);
 }
 
 static void fail_every_allocation(make_fn *make)
@@ -213,7 +215,7 @@ static tfm_status use_save(tfm_trainer *t)
 static tfm_status use_model(tfm_trainer *t)
 {
     tfm_model *now;
-    const tfm_status status = tfm_trainer_model(t, &now, &error);
+    const tfm_status status = tfm_trainer_model(&now, t, &error);
 
     tfm_model_free(now);
     return status;

@@ -53,8 +53,7 @@ static tfm_profile_entry entry_at(const tfm_trainer *t, size_t i)
 {
     tfm_profile_entry e;
 
-    ck_assert_ok(tfm_trainer_profile_at(t, i, &e, sizeof e, &error), error);
-    ck_assert_uint_eq(e.struct_size, sizeof e);
+    ck_assert_ok(tfm_trainer_profile_at(&e, sizeof e, t, i, &error), error);
     return e;
 }
 
@@ -184,10 +183,11 @@ START_TEST(what_does_not_exist_is_refused)
     tfm_trainer *t = train(0, 0);
     tfm_profile_entry e;
 
-    ck_assert_status(tfm_trainer_profile_at(t, tfm_trainer_profile_count(t), &e, sizeof e, &error), TFM_E_INVALID, error);
+    ck_assert_status(tfm_trainer_profile_at(&e, sizeof e, t, tfm_trainer_profile_count(t), &error), TFM_E_INVALID,
+                     error);
     ck_assert_ptr_nonnull(strstr(error.message, "entries"));
-    ck_assert_status(tfm_trainer_profile_at(NULL, 0, &e, sizeof e, &error), TFM_E_INVALID, error);
-    ck_assert_status(tfm_trainer_profile_at(t, 0, NULL, sizeof e, &error), TFM_E_INVALID, error);
+    ck_assert_status(tfm_trainer_profile_at(&e, sizeof e, NULL, 0, &error), TFM_E_INVALID, error);
+    ck_assert_status(tfm_trainer_profile_at(NULL, sizeof e, t, 0, &error), TFM_E_INVALID, error);
     ck_assert_uint_eq(tfm_trainer_profile_count(NULL), 0);
     tfm_trainer_free(t);
 }
@@ -198,7 +198,7 @@ static tfm_profile_entry decoder_entry(const tfm_decoder *d, const char *name)
     tfm_profile_entry e;
 
     for (size_t i = 0; i < tfm_decoder_profile_count(d); i++) {
-        ck_assert_ok(tfm_decoder_profile_at(d, i, &e, sizeof e, &error), error);
+        ck_assert_ok(tfm_decoder_profile_at(&e, sizeof e, d, i, &error), error);
         if (!strcmp(e.name, name)) return e;
     }
     ck_abort_msg("no entry %s", name);
@@ -240,9 +240,10 @@ START_TEST(what_a_decoder_does_not_have_is_refused)
 
     tfm_decoder_options_init(&o, sizeof o);
     ck_assert_ok(tfm_decoder_create(&d, sized, &o, &error), error);
-    ck_assert_status(tfm_decoder_profile_at(d, tfm_decoder_profile_count(d), &e, sizeof e, &error), TFM_E_INVALID, error);
-    ck_assert_status(tfm_decoder_profile_at(NULL, 0, &e, sizeof e, &error), TFM_E_INVALID, error);
-    ck_assert_status(tfm_decoder_profile_at(d, 0, NULL, sizeof e, &error), TFM_E_INVALID, error);
+    ck_assert_status(tfm_decoder_profile_at(&e, sizeof e, d, tfm_decoder_profile_count(d), &error), TFM_E_INVALID,
+                     error);
+    ck_assert_status(tfm_decoder_profile_at(&e, sizeof e, NULL, 0, &error), TFM_E_INVALID, error);
+    ck_assert_status(tfm_decoder_profile_at(NULL, sizeof e, d, 0, &error), TFM_E_INVALID, error);
     ck_assert_uint_eq(tfm_decoder_profile_count(NULL), 0);
     tfm_decoder_free(d);
 }

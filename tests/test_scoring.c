@@ -110,8 +110,8 @@ START_TEST(logprobs_of_text_are_those_of_its_ids)
         int32_t s[32], u[32];
         tfm_ids source = {s, 0}, target = {u, 0};
         size_t n;
-        ck_assert_ok(tfm_tokenizer_encode(t, sources[i], s, 31, &source.size, &error), error);
-        ck_assert_ok(tfm_tokenizer_encode(t, targets[i], u, 31, &target.size, &error), error);
+        ck_assert_ok(tfm_tokenizer_encode(s, 31, &source.size, t, sources[i], &error), error);
+        ck_assert_ok(tfm_tokenizer_encode(u, 31, &target.size, t, targets[i], &error), error);
         s[source.size++] = u[target.size++] = TFM_EOS;
         ck_assert_ok(tfm_decoder_logprobs_ids(ids, &source, &target, 1, &error), error);
         tfm_decoder_token_logprobs(text, i, &n);
@@ -137,7 +137,7 @@ START_TEST(attention_weights)
     size_t rows, cols;
 
     ck_assert_ok(
-        tfm_decoder_attention(d, source, (tfm_ids){0}, TFM_ATTENTION_ENCODER, 0, 0, &weights, &rows, &cols, &error),
+        tfm_decoder_attention(&weights, &rows, &cols, d, source, (tfm_ids){0}, TFM_ATTENTION_ENCODER, 0, 0, &error),
         error);
     for (size_t i = 0; i < 5; i++) ck_assert_double_eq_tol((double)weights[i], golden_row[i], 1e-6);
     for (uint32_t kind = 0; kind < 3; kind++)
@@ -145,7 +145,7 @@ START_TEST(attention_weights)
             float first[2][8];
             for (uint32_t head = 0; head < 2; head++) {
                 ck_assert_ok(
-                    tfm_decoder_attention(d, source, target, kind, layer, head, &weights, &rows, &cols, &error), error);
+                    tfm_decoder_attention(&weights, &rows, &cols, d, source, target, kind, layer, head, &error), error);
                 ck_assert_uint_eq(rows, kind == TFM_ATTENTION_ENCODER ? 5 : 4);
                 ck_assert_uint_eq(cols, kind == TFM_ATTENTION_DECODER ? 4 : 5);
                 for (size_t r = 0; r < rows; r++) {
@@ -174,14 +174,14 @@ START_TEST(attention_refuses_what_does_not_exist)
     const float *w;
     size_t r, c;
 
-    ck_assert_status(tfm_decoder_attention(d, source, target, 3, 0, 0, &w, &r, &c, &error), TFM_E_INVALID, error);
-    ck_assert_status(tfm_decoder_attention(d, source, target, 0, 2, 0, &w, &r, &c, &error), TFM_E_INVALID, error);
+    ck_assert_status(tfm_decoder_attention(&w, &r, &c, d, source, target, 3, 0, 0, &error), TFM_E_INVALID, error);
+    ck_assert_status(tfm_decoder_attention(&w, &r, &c, d, source, target, 0, 2, 0, &error), TFM_E_INVALID, error);
     ck_assert_str_eq(error.message, "layer is 2, not in 0..1");
-    ck_assert_status(tfm_decoder_attention(d, source, target, 0, 0, 2, &w, &r, &c, &error), TFM_E_INVALID, error);
-    ck_assert_status(tfm_decoder_attention(d, none, target, 2, 0, 0, &w, &r, &c, &error), TFM_E_INVALID, error);
-    ck_assert_status(tfm_decoder_attention(d, source, none, 2, 0, 0, &w, &r, &c, &error), TFM_E_INVALID, error);
-    ck_assert_status(tfm_decoder_attention(d, source, target, 2, 0, 0, NULL, &r, &c, &error), TFM_E_INVALID, error);
-    ck_assert_status(tfm_decoder_attention(NULL, source, target, 2, 0, 0, &w, &r, &c, &error), TFM_E_INVALID, error);
+    ck_assert_status(tfm_decoder_attention(&w, &r, &c, d, source, target, 0, 0, 2, &error), TFM_E_INVALID, error);
+    ck_assert_status(tfm_decoder_attention(&w, &r, &c, d, none, target, 2, 0, 0, &error), TFM_E_INVALID, error);
+    ck_assert_status(tfm_decoder_attention(&w, &r, &c, d, source, none, 2, 0, 0, &error), TFM_E_INVALID, error);
+    ck_assert_status(tfm_decoder_attention(NULL, &r, &c, d, source, target, 2, 0, 0, &error), TFM_E_INVALID, error);
+    ck_assert_status(tfm_decoder_attention(&w, &r, &c, NULL, source, target, 2, 0, 0, &error), TFM_E_INVALID, error);
     tfm_decoder_free(d);
     tfm_model_free(model);
 }

@@ -1,4 +1,4 @@
-/* The public tokenizer: both dialects on text of every kind. */
+/* The public tokenizer: both kinds on text of every kind. */
 #include "tokenizers.h"
 
 /* -------------------------------------------------------------------------------------------- the reversible ---- */
@@ -34,9 +34,9 @@ static const tfm_text awkward[] = {
 /* Also where nothing was learned: all text is bytes then. */
 START_TEST(every_text_comes_back)
 {
-    tfm_tokenizer *learned = learn(TFM_BPE_REVERSIBLE, 330, corpus, CORPUS);
-    tfm_tokenizer *bytes = learn(TFM_BPE_REVERSIBLE, 260, corpus, CORPUS);
-    tfm_tokenizer *few = learn(TFM_BPE_REVERSIBLE, 263, corpus, CORPUS);
+    tfm_tokenizer *learned = learn(TFM_TOKENIZER_BPE, 330, corpus, CORPUS);
+    tfm_tokenizer *bytes = learn(TFM_TOKENIZER_BPE, 260, corpus, CORPUS);
+    tfm_tokenizer *few = learn(TFM_TOKENIZER_BPE, 263, corpus, CORPUS);
 
     ck_assert_uint_eq(tfm_tokenizer_vocab_size(bytes), 260);
     ck_assert_uint_eq(tfm_tokenizer_vocab_size(few), 263);
@@ -51,7 +51,7 @@ END_TEST
 
 START_TEST(every_character_comes_back)
 {
-    tfm_tokenizer *t = learn(TFM_BPE_REVERSIBLE, 330, corpus, CORPUS);
+    tfm_tokenizer *t = learn(TFM_TOKENIZER_BPE, 330, corpus, CORPUS);
     char *line = malloc(0x110000 * 4), *end = line;
 
     ck_assert_ptr_nonnull(line);
@@ -65,7 +65,7 @@ END_TEST
 
 START_TEST(tokens_are_spaced_words)
 {
-    tfm_tokenizer *t = learn(TFM_BPE_REVERSIBLE, 330, corpus, CORPUS);
+    tfm_tokenizer *t = learn(TFM_TOKENIZER_BPE, 330, corpus, CORPUS);
 
     require_segments(t, TEXT("the wider"), TEXT("\xE2\x96\x81the \xE2\x96\x81wider"));
     require_segments(t, TEXT("newer  newer"), TEXT("\xE2\x96\x81newer \xE2\x96\x81 \xE2\x96\x81newer"));
@@ -86,13 +86,13 @@ START_TEST(text_never_becomes_a_special)
                               TEXT("<pad> <pad> <bos> <eos> <unk> <0x41>"),
                               TEXT("<pad> <bos> <eos> <unk> <0x41> <0x41>")};
 
-    for (uint32_t dialect = 0; dialect < 2; dialect++) {
-        tfm_tokenizer *t = learn(dialect, 400, texts, 3);
+    for (uint32_t kind = 0; kind < 2; kind++) {
+        tfm_tokenizer *t = learn(kind, 400, texts, 3);
         const tfm_ids ids = encode(t, texts[0]);
         ck_assert_uint_gt(ids.size, 5);
         for (size_t i = 0; i < ids.size; i++) ck_assert_int_ge(ids.data[i], TFM_UNK);
         free((void *)(uintptr_t)ids.data);
-        if (dialect == TFM_BPE_REVERSIBLE) require_reversed(t, texts[0]);
+        if (kind == TFM_TOKENIZER_BPE) require_reversed(t, texts[0]);
         tfm_tokenizer_free(t);
     }
 }
@@ -100,7 +100,7 @@ END_TEST
 
 START_TEST(ids_that_no_encoding_gives_make_valid_text)
 {
-    tfm_tokenizer *t = learn(TFM_BPE_REVERSIBLE, 330, corpus, CORPUS);
+    tfm_tokenizer *t = learn(TFM_TOKENIZER_BPE, 330, corpus, CORPUS);
     const int32_t broken[] = {TFM_BOS, 4 + 0xE2, 4 + 0x96, 4 + 'x', TFM_UNK, TFM_PAD, 4 + 0xFF, TFM_EOS};
     const int32_t wrong[] = {4, (int32_t)tfm_tokenizer_vocab_size(t)}, negative[] = {-1};
     tfm_error error = {0};
@@ -110,9 +110,9 @@ START_TEST(ids_that_no_encoding_gives_make_valid_text)
     const blob b = decode(t, (tfm_ids){broken, 8});
     ck_assert_str_eq(b.data, "\xEF\xBF\xBDx\xEF\xBF\xBD\xEF\xBF\xBD");
     free(b.data);
-    ck_assert_status(tfm_tokenizer_decode(t, (tfm_ids){wrong, 2}, text, 16, &size, &error), TFM_E_INVALID, error);
+    ck_assert_status(tfm_tokenizer_decode(text, 16, &size, t, (tfm_ids){wrong, 2}, &error), TFM_E_INVALID, error);
     ck_assert_str_eq(error.message, "id 1 is 302, not in 0..301");
-    ck_assert_status(tfm_tokenizer_decode(t, (tfm_ids){negative, 1}, text, 16, &size, &error), TFM_E_INVALID, error);
+    ck_assert_status(tfm_tokenizer_decode(text, 16, &size, t, (tfm_ids){negative, 1}, &error), TFM_E_INVALID, error);
     ck_assert_uint_eq(size, 77);
     tfm_tokenizer_free(t);
 }
@@ -120,21 +120,21 @@ END_TEST
 
 START_TEST(results_fit_into_the_callers_memory)
 {
-    tfm_tokenizer *t = learn(TFM_BPE_REVERSIBLE, 330, corpus, CORPUS);
+    tfm_tokenizer *t = learn(TFM_TOKENIZER_BPE, 330, corpus, CORPUS);
     const tfm_ids all = encode(t, corpus[0]);
     tfm_error error = {0};
     int32_t few[] = {-7, -7, -7};
     char text[] = "-----";
     size_t n = 0;
 
-    ck_assert_ok(tfm_tokenizer_encode(t, corpus[0], few, 2, &n, &error), error);
+    ck_assert_ok(tfm_tokenizer_encode(few, 2, &n, t, corpus[0], &error), error);
     ck_assert_uint_eq(n, all.size);
     ck_assert_mem_eq(few, all.data, 2 * sizeof *few);
     ck_assert_int_eq(few[2], -7);
-    ck_assert_ok(tfm_tokenizer_decode(t, all, text, 3, &n, &error), error);
+    ck_assert_ok(tfm_tokenizer_decode(text, 3, &n, t, all, &error), error);
     ck_assert_uint_eq(n, corpus[0].size);
     ck_assert_str_eq(text, "the--");
-    ck_assert_ok(tfm_tokenizer_segment(t, corpus[0], text, 4, &n, &error), error);
+    ck_assert_ok(tfm_tokenizer_segment(text, 4, &n, t, corpus[0], &error), error);
     ck_assert_str_eq(text, "\xE2\x96\x81t-");
     free((void *)(uintptr_t)all.data);
     tfm_tokenizer_free(t);
@@ -149,7 +149,7 @@ static tfm_tokenizer *learn_example(void)
     const tfm_text texts[] = {TEXT("low low low low low"), TEXT("lowest lowest"),
                               TEXT("newer newer newer newer newer newer"), TEXT("wider wider wider")};
 
-    return learn(TFM_BPE_SUBWORD_NMT, 5, texts, 4); /* e r</w>  l o  w er</w>  n e  ne wer</w> */
+    return learn(TFM_TOKENIZER_SUBWORD_NMT, 5, texts, 4); /* e r</w>  l o  w er</w>  n e  ne wer</w> */
 }
 
 START_TEST(segments_are_those_of_subword_nmt)
@@ -178,7 +178,7 @@ START_TEST(the_vocabulary_is_what_the_merges_leave)
     tfm_tokenizer *t = learn_example();
 
     ck_assert_uint_eq(tfm_tokenizer_vocab_size(t), N);
-    ck_assert_uint_eq(tfm_tokenizer_dialect(t), TFM_BPE_SUBWORD_NMT);
+    ck_assert_uint_eq(tfm_tokenizer_kind(t), TFM_TOKENIZER_SUBWORD_NMT);
     for (int32_t i = 0; i < N; i++) {
         const tfm_text token = tfm_tokenizer_token(t, i);
         ck_assert_msg(token.size == tokens[i].size && memcmp(token.data, tokens[i].data, token.size) == 0,
@@ -198,7 +198,7 @@ END_TEST
 
 START_TEST(pieces_are_joined)
 {
-    tfm_tokenizer *t = learn(TFM_BPE_SUBWORD_NMT, 3, corpus, CORPUS);
+    tfm_tokenizer *t = learn(TFM_TOKENIZER_SUBWORD_NMT, 3, corpus, CORPUS);
     const blob b = there_and_back(t, TEXT("  the  lower \xC3\xA4u\xC3\x9F"
                                           "erst "));
 
@@ -217,8 +217,8 @@ START_TEST(c01_unknown_characters_reach_a_fixed_point)
     const tfm_text texts[] = {TEXT("aZb"), TEXT("a Z b"), TEXT("abZ c"), TEXT("Z"), TEXT("Zab \xF0\x9F\x98\x80"),
                               TEXT("aZZb")};
 
-    for (uint32_t dialect = 0; dialect < 2; dialect++) {
-        tfm_tokenizer *t = learn(dialect, dialect ? 5 : 270, abc, 2);
+    for (uint32_t kind = 0; kind < 2; kind++) {
+        tfm_tokenizer *t = learn(kind, kind ? 5 : 270, abc, 2);
         for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
             const blob once = there_and_back(t, texts[i]);
             require_reversed(t, (tfm_text){once.data, once.size});
@@ -236,8 +236,8 @@ START_TEST(c03_joiners_and_ligatures_survive)
                                "b \xC5\x89");
     const tfm_text covered[] = {line, TEXT("k b")};
 
-    for (uint32_t dialect = 0; dialect < 2; dialect++) {
-        tfm_tokenizer *t = learn(dialect, dialect ? 5 : 300, covered, 2);
+    for (uint32_t kind = 0; kind < 2; kind++) {
+        tfm_tokenizer *t = learn(kind, kind ? 5 : 300, covered, 2);
         require_reversed(t, line);
         tfm_tokenizer_free(t);
     }
@@ -248,8 +248,8 @@ START_TEST(c04_nul_is_ordinary_text)
 {
     const tfm_text texts[] = {TEXT("a\0b a\0b"), TEXT("\0 a b")};
 
-    for (uint32_t dialect = 0; dialect < 2; dialect++) {
-        tfm_tokenizer *t = learn(dialect, dialect ? 2 : 300, texts, 2);
+    for (uint32_t kind = 0; kind < 2; kind++) {
+        tfm_tokenizer *t = learn(kind, kind ? 2 : 300, texts, 2);
         require_reversed(t, texts[0]);
         const tfm_ids a = encode(t, TEXT("a")), all = encode(t, TEXT("a\0b"));
         ck_assert(a.size != all.size || memcmp(a.data, all.data, a.size * sizeof *a.data) != 0);
@@ -257,7 +257,7 @@ START_TEST(c04_nul_is_ordinary_text)
         free((void *)(uintptr_t)all.data);
         tfm_tokenizer_free(t);
     }
-    tfm_tokenizer *t = learn(TFM_BPE_SUBWORD_NMT, 1, texts, 2);
+    tfm_tokenizer *t = learn(TFM_TOKENIZER_SUBWORD_NMT, 1, texts, 2);
     require_segments(t, TEXT("a\0b"), TEXT("a\0@@ b")); /* of all pairs, ties go to the last in byte order */
     tfm_tokenizer_free(t);
 }
@@ -272,9 +272,8 @@ START_TEST(c06_ties_are_broken_the_same_way)
     tfm_error error = {0};
 
     temp_make(folder);
-    for (uint32_t dialect = 0; dialect < 2; dialect++) {
-        tfm_tokenizer *s = learn(dialect, dialect ? 3 : 280, texts, 5),
-                      *t = learn(dialect, dialect ? 3 : 280, shuffled, 5);
+    for (uint32_t kind = 0; kind < 2; kind++) {
+        tfm_tokenizer *s = learn(kind, kind ? 3 : 280, texts, 5), *t = learn(kind, kind ? 3 : 280, shuffled, 5);
         size_t size, again;
         ck_assert_ok(tfm_tokenizer_save(s, path_join(a, folder, "a"), &error), error);
         ck_assert_ok(tfm_tokenizer_save(t, path_join(b, folder, "b"), &error), error);

@@ -114,7 +114,7 @@ END_TEST
 
 START_TEST(codes_go_out_and_come_in)
 {
-    tfm_tokenizer *t = learn(TFM_BPE_SUBWORD_NMT, 12, corpus, CORPUS), *again = NULL;
+    tfm_tokenizer *t = learn(TFM_TOKENIZER_SUBWORD_NMT, 12, corpus, CORPUS), *again = NULL;
     char path[TESTING_PATH];
     tfm_error error = {0};
     size_t size;
@@ -166,7 +166,7 @@ START_TEST(c05_codes_with_strange_line_breaks)
     free(bytes);
     tfm_tokenizer_free(t);
     for (int i = 0; i < 3; i++) { /* such merges would not come back */
-        t = learn(TFM_BPE_SUBWORD_NMT, 1, &breaks[i], 1);
+        t = learn(TFM_TOKENIZER_SUBWORD_NMT, 1, &breaks[i], 1);
         ck_assert_status(tfm_tokenizer_export(t, path_join(path, folder, "no"), &error), TFM_E_UNSUPPORTED, error);
         ck_assert_int_ne(access(path, F_OK), 0);
         tfm_tokenizer_free(reload(t));
@@ -305,7 +305,7 @@ static tfm_status load_changed(const tfm_tokenizer *t, const char *from, const c
 START_TEST(merges_must_fit_the_vocabulary)
 {
     const tfm_text texts[] = {TEXT("ab ab"), TEXT("<0x41> ab abc abc")};
-    tfm_tokenizer *t = learn(TFM_BPE_REVERSIBLE, 400, texts, 2);
+    tfm_tokenizer *t = learn(TFM_TOKENIZER_BPE, 400, texts, 2);
     tfm_error error = {0};
 
     ck_assert_int_eq(load_changed(t, SECOND, SECOND, &error), TFM_OK);
@@ -370,7 +370,7 @@ static void save_model(const char *path, tfm_text tokenizer, size_t size)
 START_TEST(a_model_file_has_a_tokenizer)
 {
     const size_t sizes[] = {4000, 0x107B, 0x7B20}; /* 0x7B is a brace, 0x20 a space */
-    tfm_tokenizer *t = learn(TFM_BPE_SUBWORD_NMT, 12, corpus, CORPUS), *again = NULL;
+    tfm_tokenizer *t = learn(TFM_TOKENIZER_SUBWORD_NMT, 12, corpus, CORPUS), *again = NULL;
     tfm_buffer json = {.allocator = tfm_allocator_or_default(NULL)};
     const tfm_metadata other = {"filler", {"x", 1}};
     char path[TESTING_PATH];
@@ -432,7 +432,7 @@ END_TEST
 
 START_TEST(files_that_cannot_be_used)
 {
-    tfm_tokenizer *t = learn(TFM_BPE_REVERSIBLE, 300, corpus, CORPUS), *again = NULL;
+    tfm_tokenizer *t = learn(TFM_TOKENIZER_BPE, 300, corpus, CORPUS), *again = NULL;
     tfm_error error = {0};
 
     ck_assert_status(tfm_tokenizer_load(&again, "/nowhere/at/all", NULL, &error), TFM_E_IO, error);

@@ -21,9 +21,9 @@ START_TEST(invalid_text_is_refused_or_repaired)
     o.replace_invalid = 1;
     ck_assert_ok(tfm_tokenizer_learn(&t, &o, texts, 3, &error), error);
     ck_assert_int_ge(tfm_tokenizer_id(t, TEXT("\xEF\xBF\xBD")), 260);
-    ck_assert_status(tfm_tokenizer_encode(t, texts[1], NULL, 0, &n, &error), TFM_E_FORMAT, error);
+    ck_assert_status(tfm_tokenizer_encode(NULL, 0, &n, t, texts[1], &error), TFM_E_FORMAT, error);
     ck_assert_str_eq(error.message, "text is not UTF-8 at byte 2: repair it first");
-    ck_assert_status(tfm_tokenizer_segment(t, texts[1], NULL, 0, &n, &error), TFM_E_FORMAT, error);
+    ck_assert_status(tfm_tokenizer_segment(NULL, 0, &n, t, texts[1], &error), TFM_E_FORMAT, error);
     ck_assert_uint_eq(n, 5);
     tfm_tokenizer_free(t);
 }
@@ -55,7 +55,7 @@ START_TEST(a_small_corpus_gives_a_small_vocabulary_and_a_warning)
     ck_assert_uint_eq(tfm_tokenizer_vocab_size(t), 300);
     ck_assert_str_eq(message, "");
     tfm_tokenizer_free(t);
-    o.dialect = TFM_BPE_SUBWORD_NMT;
+    o.kind = TFM_TOKENIZER_SUBWORD_NMT;
     ck_assert_ok(tfm_tokenizer_learn(&t, &o, corpus, CORPUS, &error), error);
     ck_assert(strstr(message, "10000 were asked for"));
     tfm_tokenizer_free(t);
@@ -73,7 +73,7 @@ START_TEST(a_vocabulary_larger_than_the_corpus_supports_is_an_error_when_strict)
     ck_assert_status(tfm_tokenizer_learn(&t, &o, corpus, CORPUS, &error), TFM_E_INVALID, error);
     ck_assert_ptr_null(t);
     ck_assert(strstr(error.message, "vocab_size is 8000, but the text supports only "));
-    o.dialect = TFM_BPE_SUBWORD_NMT;
+    o.kind = TFM_TOKENIZER_SUBWORD_NMT;
     ck_assert_status(tfm_tokenizer_learn(&t, &o, corpus, CORPUS, &error), TFM_E_INVALID, error);
     ck_assert(strstr(error.message, "merges is 10000, but the text supports only "));
     o.merges = 5;
@@ -85,7 +85,7 @@ END_TEST
 START_TEST(frequent_characters_come_first)
 {
     const tfm_text line = TEXT("zzz yy x \xE4\xBA\xBA\xE4\xBA\xBA\xE4\xBA\xBA\xE4\xBA\xBA");
-    tfm_tokenizer *t = learn(TFM_BPE_REVERSIBLE, 263, &line, 1); /* U+4EBA four times, the space four, z three */
+    tfm_tokenizer *t = learn(TFM_TOKENIZER_BPE, 263, &line, 1); /* U+4EBA four times, the space four, z three */
 
     ck_assert_int_eq(tfm_tokenizer_id(t, TEXT("\xE2\x96\x81")), 260);
     ck_assert_int_eq(tfm_tokenizer_id(t, TEXT("\xE4\xBA\xBA")), 261);
@@ -100,7 +100,7 @@ END_TEST
 START_TEST(bytes_part_words)
 {
     const tfm_text text = TEXT("!\xE2\x96\x81! !\xE2\x96\x81! !\xE2\x96\x81!");
-    tfm_tokenizer *t = learn(TFM_BPE_REVERSIBLE, 400, &text, 1);
+    tfm_tokenizer *t = learn(TFM_TOKENIZER_BPE, 400, &text, 1);
 
     ck_assert_int_ge(tfm_tokenizer_id(t, TEXT("\xE2\x96\x81!")), 260);
     ck_assert_int_eq(tfm_tokenizer_id(t, TEXT("!!")), TFM_UNK);
@@ -113,7 +113,7 @@ END_TEST
 START_TEST(bad_options_are_refused)
 {
     static const struct {
-        uint32_t dialect, vocab_size, min_frequency;
+        uint32_t kind, vocab_size, min_frequency;
         int status;
     } bad[] = {{2, 300, 2, TFM_E_UNSUPPORTED},
                {0, 259, 2, TFM_E_INVALID},
@@ -127,7 +127,7 @@ START_TEST(bad_options_are_refused)
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         tfm_tokenizer_options_init(&o, sizeof o);
-        o.dialect = bad[i].dialect;
+        o.kind = bad[i].kind;
         o.vocab_size = bad[i].vocab_size;
         o.min_frequency = bad[i].min_frequency;
         ck_assert_status(tfm_tokenizer_learn(&t, &o, corpus, CORPUS, &error), bad[i].status, error);
@@ -146,7 +146,7 @@ END_TEST
 
 START_TEST(c34_null_arguments_are_errors)
 {
-    tfm_tokenizer *t = learn(TFM_BPE_REVERSIBLE, 300, corpus, CORPUS), *other = NULL;
+    tfm_tokenizer *t = learn(TFM_TOKENIZER_BPE, 300, corpus, CORPUS), *other = NULL;
     const int32_t id = 5;
     tfm_tokenizer_options o;
     char text[8];
@@ -165,19 +165,19 @@ START_TEST(c34_null_arguments_are_errors)
     ck_assert_int_eq(tfm_tokenizer_save(t, NULL, NULL), TFM_E_INVALID);
     ck_assert_int_eq(tfm_tokenizer_export(NULL, "x", NULL), TFM_E_INVALID);
     ck_assert_int_eq(tfm_tokenizer_export(t, NULL, NULL), TFM_E_INVALID);
-    ck_assert_int_eq(tfm_tokenizer_export(t, "/tmp/never-written", NULL), TFM_E_INVALID); /* the other dialect */
-    ck_assert_int_eq(tfm_tokenizer_encode(NULL, corpus[0], ids, 8, &n, NULL), TFM_E_INVALID);
-    ck_assert_int_eq(tfm_tokenizer_encode(t, corpus[0], ids, 8, NULL, NULL), TFM_E_INVALID);
-    ck_assert_int_eq(tfm_tokenizer_encode(t, corpus[0], NULL, 8, &n, NULL), TFM_E_INVALID);
-    ck_assert_int_eq(tfm_tokenizer_encode(t, (tfm_text){NULL, 1}, ids, 8, &n, NULL), TFM_E_INVALID);
-    ck_assert_int_eq(tfm_tokenizer_encode(t, (tfm_text){NULL, 0}, NULL, 0, &n, NULL), TFM_OK);
-    ck_assert_int_eq(tfm_tokenizer_decode(NULL, (tfm_ids){&id, 1}, text, 8, &n, NULL), TFM_E_INVALID);
-    ck_assert_int_eq(tfm_tokenizer_decode(t, (tfm_ids){NULL, 1}, text, 8, &n, NULL), TFM_E_INVALID);
-    ck_assert_int_eq(tfm_tokenizer_decode(t, (tfm_ids){&id, 1}, NULL, 8, &n, NULL), TFM_E_INVALID);
-    ck_assert_int_eq(tfm_tokenizer_decode(t, (tfm_ids){&id, 1}, text, 8, NULL, NULL), TFM_E_INVALID);
-    ck_assert_int_eq(tfm_tokenizer_decode(t, (tfm_ids){NULL, 0}, NULL, 0, &n, NULL), TFM_OK);
-    ck_assert_int_eq(tfm_tokenizer_segment(NULL, corpus[0], text, 8, &n, NULL), TFM_E_INVALID);
-    ck_assert_int_eq(tfm_tokenizer_segment(t, corpus[0], text, 8, NULL, NULL), TFM_E_INVALID);
+    ck_assert_int_eq(tfm_tokenizer_export(t, "/tmp/never-written", NULL), TFM_E_INVALID); /* the other kind */
+    ck_assert_int_eq(tfm_tokenizer_encode(ids, 8, &n, NULL, corpus[0], NULL), TFM_E_INVALID);
+    ck_assert_int_eq(tfm_tokenizer_encode(ids, 8, NULL, t, corpus[0], NULL), TFM_E_INVALID);
+    ck_assert_int_eq(tfm_tokenizer_encode(NULL, 8, &n, t, corpus[0], NULL), TFM_E_INVALID);
+    ck_assert_int_eq(tfm_tokenizer_encode(ids, 8, &n, t, (tfm_text){NULL, 1}, NULL), TFM_E_INVALID);
+    ck_assert_int_eq(tfm_tokenizer_encode(NULL, 0, &n, t, (tfm_text){NULL, 0}, NULL), TFM_OK);
+    ck_assert_int_eq(tfm_tokenizer_decode(text, 8, &n, NULL, (tfm_ids){&id, 1}, NULL), TFM_E_INVALID);
+    ck_assert_int_eq(tfm_tokenizer_decode(text, 8, &n, t, (tfm_ids){NULL, 1}, NULL), TFM_E_INVALID);
+    ck_assert_int_eq(tfm_tokenizer_decode(NULL, 8, &n, t, (tfm_ids){&id, 1}, NULL), TFM_E_INVALID);
+    ck_assert_int_eq(tfm_tokenizer_decode(text, 8, NULL, t, (tfm_ids){&id, 1}, NULL), TFM_E_INVALID);
+    ck_assert_int_eq(tfm_tokenizer_decode(NULL, 0, &n, t, (tfm_ids){NULL, 0}, NULL), TFM_OK);
+    ck_assert_int_eq(tfm_tokenizer_segment(text, 8, &n, NULL, corpus[0], NULL), TFM_E_INVALID);
+    ck_assert_int_eq(tfm_tokenizer_segment(text, 8, NULL, t, corpus[0], NULL), TFM_E_INVALID);
     ck_assert_uint_eq(tfm_tokenizer_vocab_size(NULL), 0);
     ck_assert_uint_eq(tfm_tokenizer_token(NULL, 0).size, 0);
     ck_assert_int_eq(tfm_tokenizer_id(NULL, corpus[0]), TFM_UNK);
@@ -215,13 +215,13 @@ START_TEST(c34_each_failed_allocation_is_survived)
         size_t n_ids = 0, size = 0;
         tfm_tokenizer_options_init(&o, sizeof o);
         o.allocator = &a;
-        o.dialect = (uint32_t)_i;
+        o.kind = (uint32_t)_i;
         o.vocab_size = 300;
         o.replace_invalid = 1;
         status = tfm_tokenizer_learn(&t, &o, texts, 5, &error);
         ck_assert((status == TFM_OK) == (t != NULL));
-        if (t) status = tfm_tokenizer_encode(t, texts[3], ids, 2000, &n_ids, &error);
-        if (t && status == TFM_OK) status = tfm_tokenizer_decode(t, (tfm_ids){ids, n_ids}, text, 2000, &size, &error);
+        if (t) status = tfm_tokenizer_encode(ids, 2000, &n_ids, t, texts[3], &error);
+        if (t && status == TFM_OK) status = tfm_tokenizer_decode(text, 2000, &size, t, (tfm_ids){ids, n_ids}, &error);
         if (status == TFM_OK) ck_assert(size == 2000 && memcmp(text, word, size) == 0);
         if (status != TFM_OK) ck_assert(status == TFM_E_NOMEM && error.status == status && error.message[0]);
         tfm_tokenizer_free(t);
@@ -241,7 +241,7 @@ static void *encode_often(void *tokenizer)
 
     for (int i = 0; i < 200; i++) {
         for (size_t k = 0; k <= CORPUS; k++) {
-            tfm_tokenizer_encode(tokenizer, k < CORPUS ? corpus[k] : huge, NULL, 0, &n, NULL);
+            tfm_tokenizer_encode(NULL, 0, &n, tokenizer, k < CORPUS ? corpus[k] : huge, NULL);
             sum = sum * 31 + n;
         }
     }
@@ -251,7 +251,7 @@ static void *encode_often(void *tokenizer)
 START_TEST(threads_share_a_tokenizer)
 {
     enum { THREADS = 4 };
-    tfm_tokenizer *t = learn(TFM_BPE_REVERSIBLE, 330, corpus, CORPUS);
+    tfm_tokenizer *t = learn(TFM_TOKENIZER_BPE, 330, corpus, CORPUS);
     void *const alone = encode_often(t);
     pthread_t threads[THREADS];
 

@@ -40,7 +40,7 @@ static void assert_pair(const tfm_trainer *t, size_t i, const char *source, cons
         const int32_t *ids = sides[s]->ids + sides[s]->offset[i];
         const size_t n = sides[s]->offset[i + 1] - sides[s]->offset[i];
         ck_assert_int_eq(ids[n - 1], TFM_EOS);
-        ck_assert_ok(tfm_tokenizer_decode(tfm_model_tokenizer(text_model), (tfm_ids){ids, n}, text, 63, &size, &error),
+        ck_assert_ok(tfm_tokenizer_decode(text, 63, &size, tfm_model_tokenizer(text_model), (tfm_ids){ids, n}, &error),
                      error);
         ck_assert_str_eq(text, s ? target : source);
     }
@@ -391,11 +391,11 @@ START_TEST(nothing_runs_without_data)
     ck_assert_str_eq(error.message, "the trainer has no data: call tfm_trainer_set_data()");
     ck_assert_status(tfm_trainer_run(t, &error), TFM_E_INVALID, error);
     ck_assert_status(tfm_trainer_save(t, "x", &error), TFM_E_INVALID, error);
-    ck_assert_ok(tfm_trainer_model(t, &copy, &error), error); /* the weights it began with */
+    ck_assert_ok(tfm_trainer_model(&copy, t, &error), error); /* the weights it began with */
     for (size_t i = 0; i < tfm_model_parameter_count(copy); i++) {
         tfm_parameter a, b;
-        ck_assert_ok(tfm_model_parameter_at(copy, i, &a, &error), error);
-        ck_assert_ok(tfm_model_parameter_at(ids_model, i, &b, &error), error);
+        ck_assert_ok(tfm_model_parameter_at(&a, copy, i, &error), error);
+        ck_assert_ok(tfm_model_parameter_at(&b, ids_model, i, &error), error);
         ck_assert_mem_eq(a.data, b.data, (size_t)a.shape[0] * a.shape[1] * sizeof *a.data);
     }
     tfm_model_free(copy);
@@ -413,15 +413,15 @@ START_TEST(the_model_and_its_trainer_are_apart)
     pairs_random(&data, 5, 9, VOCAB, 1);
     tfm_trainer *t = trainer_of(model, &o, &data);
     tfm_model_free(model);
-    ck_assert_ok(tfm_trainer_model(t, &before, &error), error);
+    ck_assert_ok(tfm_trainer_model(&before, t, &error), error);
     steps(t, 1);
-    ck_assert_ok(tfm_trainer_model(t, &after, &error), error);
-    ck_assert_ok(tfm_model_parameter_at(before, 0, &p, &error), error);
-    ck_assert_ok(tfm_model_parameter_at(after, 0, &q, &error), error);
+    ck_assert_ok(tfm_trainer_model(&after, t, &error), error);
+    ck_assert_ok(tfm_model_parameter_at(&p, before, 0, &error), error);
+    ck_assert_ok(tfm_model_parameter_at(&q, after, 0, &error), error);
     ck_assert_mem_ne(p.data, q.data, 64);
     ck_assert_mem_eq(q.data, t->training.w, 64);
     steps(t, 1);
-    ck_assert_ok(tfm_model_parameter_at(after, 0, &r, &error), error);
+    ck_assert_ok(tfm_model_parameter_at(&r, after, 0, &error), error);
     ck_assert_mem_ne(r.data, t->training.w, 64);
     tfm_trainer_free(t);
     tfm_model_free(before);

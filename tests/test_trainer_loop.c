@@ -104,7 +104,7 @@ static tfm_tokenizer *letters_make(void)
     tfm_tokenizer *t;
 
     tfm_tokenizer_options_init(&o, sizeof o);
-    o.dialect = TFM_BPE_SUBWORD_NMT;
+    o.kind = TFM_TOKENIZER_SUBWORD_NMT;
     ck_assert_ok(tfm_tokenizer_learn(&t, &o, &line, 1, &error), error);
     ck_assert_uint_eq(tfm_tokenizer_vocab_size(t), GOLDEN_V);
     return t;
@@ -120,9 +120,9 @@ static tfm_model *golden_with_text(void)
     tfm_tokenizer *letters = letters_make();
     tfm_model_options o;
 
-    tfm_model_get_options(bare, &o, sizeof o);
+    tfm_model_get_options(&o, sizeof o, bare);
     const size_t n = tfm_model_parameter_count(bare);
-    for (size_t i = 0; i < n; i++) ck_assert_ok(tfm_model_parameter_at(bare, i, &parameters[i], &error), error);
+    for (size_t i = 0; i < n; i++) ck_assert_ok(tfm_model_parameter_at(&parameters[i], bare, i, &error), error);
     ck_assert_ok(tfm_model_create_from(&full, &o, letters, parameters, n, &error), error);
     tfm_tokenizer_free(letters);
     tfm_model_free(bare);
@@ -301,7 +301,7 @@ START_TEST(validation_bleu_is_that_of_the_model)
     o.valid_every = 40;
     tfm_trainer *t = bleu_trainer(tiny, &o);
     ck_assert_ok(tfm_trainer_run(t, &error), error);
-    ck_assert_ok(tfm_trainer_model(t, &now, &error), error);
+    ck_assert_ok(tfm_trainer_model(&now, t, &error), error);
     const double want = bleu_of(now);
     ck_assert(want > 20.0); /* two lines are soon learned by heart */
     ck_assert_double_eq_tol(s.last_valid.valid_bleu, want, 1e-12);

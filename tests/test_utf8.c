@@ -105,7 +105,7 @@ START_TEST(each_maximal_invalid_part_is_replaced)
     size_t size = 0;
 
     ck_assert_uint_eq(tfm_utf8_check(text), broken[_i].offset);
-    tfm_utf8_repair(text, out, sizeof out, &size);
+    tfm_utf8_repair(out, sizeof out, &size, text);
     ck_assert_uint_eq(size, want.size);
     ck_assert_mem_eq(out, want.data, want.size);
     ck_assert(tfm_utf8_check((tfm_text){out, size}) == SIZE_MAX);
@@ -117,18 +117,18 @@ START_TEST(repair_writes_no_more_than_there_is_room)
     char out[8] = "-------";
     size_t size = 0;
 
-    tfm_utf8_repair(tfm_text_of("ab\xFF"
-                                "c"),
-                    out, 4, &size);
+    tfm_utf8_repair(out, 4, &size,
+                    tfm_text_of("ab\xFF"
+                                "c"));
     ck_assert_uint_eq(size, 6);
     ck_assert_mem_eq(out, "ab\xEF\xBF---", 7);
-    tfm_utf8_repair(tfm_text_of("ab\xFF"
-                                "c"),
-                    NULL, 0, &size);
+    tfm_utf8_repair(NULL, 0, &size,
+                    tfm_text_of("ab\xFF"
+                                "c"));
     ck_assert_uint_eq(size, 6);
-    tfm_utf8_repair((tfm_text){NULL, 0}, out, 4, &size);
+    tfm_utf8_repair(out, 4, &size, (tfm_text){NULL, 0});
     ck_assert_uint_eq(size, 0);
-    tfm_utf8_repair(tfm_text_of("x"), out, 4, NULL);
+    tfm_utf8_repair(out, 4, NULL, tfm_text_of("x"));
     ck_assert_int_eq(out[0], 'x');
 }
 END_TEST
@@ -140,7 +140,7 @@ START_TEST(c04_nul_is_a_character)
 
     ck_assert(tfm_utf8_check((tfm_text){"a\0\xFF", 3}) == 2);
     ck_assert(tfm_utf8_check((tfm_text){"a\0b", 3}) == SIZE_MAX);
-    tfm_utf8_repair((tfm_text){"a\0b", 3}, out, 3, &size);
+    tfm_utf8_repair(out, 3, &size, (tfm_text){"a\0b", 3});
     ck_assert_uint_eq(size, 3);
     ck_assert_mem_eq(out, "a\0b", 3);
 }

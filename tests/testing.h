@@ -64,6 +64,15 @@ static inline tfm_allocator faulty_allocator(faulty *f)
     return (tfm_allocator){faulty_resize, f};
 }
 
+static inline tfm_load_options load_with(const tfm_allocator *a)
+{
+    tfm_load_options o;
+
+    tfm_load_options_init(&o, sizeof o);
+    o.allocator = a;
+    return o;
+}
+
 /* --------------------------------------------------------------------------------------------------- files ---- */
 
 /* Makes an empty folder of its own and writes its path. */

@@ -96,7 +96,7 @@ static int load(bench *b)
         return fail_library(b);
     b->load_seconds = clock_seconds() - began;
     forget_file(b); /* it is mapped, and needs no name */
-    tfm_model_get_options(b->model, &b->model_options, sizeof b->model_options);
+    tfm_model_get_options(&b->model_options, sizeof b->model_options, b->model);
     b->args->vocab = b->model_options.vocab_size;
     return EXIT_SUCCESS;
 }

@@ -1,6 +1,7 @@
 /* Finds a training's checkpoints in their folder, and averages models. */
 #include "checkpoints.h"
 #include "console.h"
+#include "model_args.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -60,7 +61,7 @@ char *checkpoint_path(const char *prefix, uint64_t step)
     return path;
 }
 
-int models_average(tfm_model **out, const char *const *paths, size_t n)
+int models_average(tfm_model **out, const char *const *paths, size_t n, uint32_t skip_checksum)
 {
     tfm_error error;
     tfm_model **models = NULL;
@@ -68,7 +69,7 @@ int models_average(tfm_model **out, const char *const *paths, size_t n)
     int code = EXIT_SUCCESS;
     *out = NULL;
     memory_grow(&models, &capacity, n, sizeof *models);
-    while (loaded < n && tfm_model_load(&models[loaded], paths[loaded], NULL, &error) == TFM_OK) loaded++;
+    while (loaded < n && model_load(&models[loaded], paths[loaded], skip_checksum, &error) == TFM_OK) loaded++;
     if (loaded < n || tfm_model_average(out, (const tfm_model *const *)models, n, &error) != TFM_OK)
         code = console_fail("%s", error.message);
     for (size_t i = 0; i < loaded; i++) tfm_model_free(models[i]);

@@ -16,6 +16,6 @@ void checkpoints_free(checkpoint_list *list);
 char *checkpoint_path(const char *prefix, uint64_t step);
 
 /* Mean of the models that were loaded from the files; reports failures. */
-int models_average(tfm_model **out, const char *const *paths, size_t n);
+int models_average(tfm_model **out, const char *const *paths, size_t n, uint32_t skip_checksum);
 
 #endif

@@ -2,18 +2,22 @@
 #include "checkpoints.h"
 #include "commands.h"
 #include "console.h"
+#include "model_args.h"
 #include "text_file.h"
 
 #include <stdlib.h>
 
 typedef struct average_args {
     const char *output;
+    uint32_t skip_checksum;
 } average_args;
+
+#define AT(field) .offset = offsetof(average_args, field)
 
 static const option_row rows[] = {
     {.kind = OPTION_HEADING, .help = "Options"},
-    {"output", "OUT", "file for the mean", OPTION_TEXT, .letter = 'o', .required = true,
-     .offset = offsetof(average_args, output)},
+    {"output", "OUT", "file for the mean", OPTION_TEXT, .letter = 'o', .required = true, AT(output)},
+    {"skip-checksum", NULL, SKIP_CHECKSUM_HELP, OPTION_FLAG, AT(skip_checksum)},
     {.kind = OPTION_END},
 };
 
@@ -24,7 +28,7 @@ static int run(void *place, const string_list *operands)
     tfm_error error;
     if (operands->size == 0) return console_usage("average needs the models to average; 'tfm average --help' explains");
     if (!output_path_check(args->output)) return EXIT_FAILURE;
-    int code = models_average(&model, operands->items, operands->size);
+    int code = models_average(&model, operands->items, operands->size, args->skip_checksum);
     if (!code && tfm_model_save(model, args->output, &error)) code = console_fail("%s", error.message);
     tfm_model_free(model);
     return code;

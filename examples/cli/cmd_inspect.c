@@ -17,6 +17,7 @@ static const option_row rows[] = {
     {"length", "N", "tokens of source and target for the cost of attention", OPTION_U32, .low = 1, AT(length)},
     {"parameters", NULL, "list every tensor of the file: name, shape, number of values", OPTION_FLAG, AT(parameters)},
     {"json", NULL, "as JSON", OPTION_FLAG, AT(json)},
+    {"skip-checksum", NULL, SKIP_CHECKSUM_HELP, OPTION_FLAG, AT(skip_checksum)},
     {.kind = OPTION_END},
 };
 
@@ -54,8 +55,8 @@ static int run(void *place, const string_list *operands)
         code = from_preset(args, &i);
     } else {
         i.path = operands->items[0];
-        if (tfm_model_load(&model, i.path, NULL, &error)) return console_fail("%s", error.message);
-        tfm_model_get_options(model, &i.options, sizeof i.options);
+        if (model_load(&model, i.path, args->skip_checksum, &error)) return console_fail("%s", error.message);
+        tfm_model_get_options(&i.options, sizeof i.options, model);
         i.model = model;
     }
     if (!code) code = inspection_print(&i);

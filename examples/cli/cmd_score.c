@@ -1,6 +1,7 @@
 /* tfm score: what a model thinks of given translations. */
 #include "commands.h"
 #include "console.h"
+#include "model_args.h"
 #include "text_file.h"
 
 #include <math.h>
@@ -11,7 +12,7 @@ enum { CHUNK_PAIRS = 1024 };
 
 typedef struct score_args {
     const char *model, *src, *tgt;
-    uint32_t per_token, replace_invalid;
+    uint32_t per_token, replace_invalid, skip_checksum;
     tfm_decoder_options decoder;
 } score_args;
 
@@ -25,6 +26,7 @@ static const option_row rows[] = {
     {"per-token", NULL, "after each sum, a tab and the log-probability of each token, the end of the sentence included",
      OPTION_FLAG, AT(per_token)},
     {"replace-invalid", NULL, "invalid UTF-8 becomes U+FFFD instead of an error", OPTION_FLAG, AT(replace_invalid)},
+    {"skip-checksum", NULL, SKIP_CHECKSUM_HELP, OPTION_FLAG, AT(skip_checksum)},
     {"dtype", "f32|bf16|int8", "type of weights and arithmetic; a quantised model is always int8", OPTION_CHOICE,
      AT(decoder.dtype)},
     {"batch-tokens", "N", "source tokens read together", OPTION_U32, .low = 1, AT(decoder.batch_tokens)},
@@ -88,7 +90,7 @@ static int run(void *place, const string_list *operands)
     const score_args *args = place;
     scoring s = {.args = args};
     int code = EXIT_SUCCESS;
-    if (tfm_model_load(&s.model, args->model, NULL, &s.error) ||
+    if (model_load(&s.model, args->model, args->skip_checksum, &s.error) ||
         tfm_decoder_create(&s.decoder, s.model, &args->decoder, &s.error))
         code = console_fail("%s", s.error.message);
     else if (!tfm_model_tokenizer(s.model))

@@ -11,7 +11,7 @@
 typedef struct tokenizer_args {
     string_list input;
     const char *output, *codes, *file;
-    uint32_t dialect, vocab_size, merges, min_frequency, replace_invalid, ids;
+    uint32_t kind, vocab_size, merges, min_frequency, replace_invalid, ids;
 } tokenizer_args;
 
 #define AT(field) .offset = offsetof(tokenizer_args, field)
@@ -23,10 +23,10 @@ static const option_row learn_rows[] = {
      "default: standard input",
      OPTION_LIST, AT(input)},
     {"output", "FILE", "the tokenizer, as JSON", OPTION_TEXT, .letter = 'o', .required = true, AT(output)},
-    {"dialect", "bpe|subword-nmt",
+    {"kind", "bpe|subword-nmt",
      "bpe: raw text, and decoding gives back the very line; subword-nmt: text that is already "
      "split into words",
-     OPTION_CHOICE, AT(dialect)},
+     OPTION_CHOICE, AT(kind)},
     {"vocab-size", "N", "bpe: entries of the vocabulary, 256 bytes included; default 8000", OPTION_U32, .low = 1,
      AT(vocab_size)},
     {"merges", "N", "subword-nmt: merge operations; default 10000", OPTION_U32, .low = 1, AT(merges)},
@@ -57,12 +57,11 @@ static int read_inputs(const tokenizer_args *args, text_lines *lines)
 
 static int check_learn(const tokenizer_args *args)
 {
-    const bool reversible = args->dialect == 0;
-    if (reversible && args->merges)
-        return console_usage("--merges is for --dialect subword-nmt; bpe takes --vocab-size");
+    const bool reversible = args->kind == 0;
+    if (reversible && args->merges) return console_usage("--merges is for --kind subword-nmt; bpe takes --vocab-size");
     if (!reversible && args->vocab_size)
-        return console_usage("--vocab-size is for --dialect bpe; subword-nmt takes --merges");
-    if (reversible && args->codes) return console_usage("--codes is for --dialect subword-nmt");
+        return console_usage("--vocab-size is for --kind bpe; subword-nmt takes --merges");
+    if (reversible && args->codes) return console_usage("--codes is for --kind subword-nmt");
     if (!output_path_check(args->output) || (args->codes && !output_path_check(args->codes))) return EXIT_FAILURE;
     return EXIT_SUCCESS;
 }
@@ -74,7 +73,7 @@ static int learn(const tokenizer_args *args, const text_lines *lines)
     tfm_tokenizer_options o;
     int code = EXIT_SUCCESS;
     tfm_tokenizer_options_init(&o, sizeof o);
-    o.dialect = args->dialect ? TFM_BPE_SUBWORD_NMT : TFM_BPE_REVERSIBLE;
+    o.kind = args->kind ? TFM_TOKENIZER_SUBWORD_NMT : TFM_TOKENIZER_BPE;
     if (args->vocab_size) o.vocab_size = args->vocab_size;
     o.strict_size = args->vocab_size || args->merges; /* what was asked for must be there; a default may shrink */
     if (args->merges) o.merges = args->merges;
@@ -86,7 +85,7 @@ static int learn(const tokenizer_args *args, const text_lines *lines)
         (args->codes && tfm_tokenizer_export(tokenizer, args->codes, &error)))
         code = console_fail("%s", error.message);
     else
-        console_say("%s: %s, %u entries, from %zu lines", args->output, tokenizer_dialect_name(tokenizer),
+        console_say("%s: %s, %u entries, from %zu lines", args->output, tokenizer_kind_name(tokenizer),
                     tfm_tokenizer_vocab_size(tokenizer), lines->size);
     tfm_tokenizer_free(tokenizer);
     return code;
@@ -124,7 +123,7 @@ static int fail_line(const converter *c, const char *message)
 static int encode_ids(converter *c, tfm_text line)
 {
     for (;;) {
-        if (tfm_tokenizer_encode(c->tokenizer, line, c->ids, c->ids_capacity, &c->n_ids, &c->error))
+        if (tfm_tokenizer_encode(c->ids, c->ids_capacity, &c->n_ids, c->tokenizer, line, &c->error))
             return fail_line(c, c->error.message);
         if (c->n_ids <= c->ids_capacity) break;
         memory_grow(&c->ids, &c->ids_capacity, c->n_ids, sizeof *c->ids);
@@ -137,7 +136,7 @@ static int encode_ids(converter *c, tfm_text line)
 static int encode_pieces(converter *c, tfm_text line)
 {
     for (;;) {
-        if (tfm_tokenizer_segment(c->tokenizer, line, c->text, c->text_capacity, &c->text_size, &c->error))
+        if (tfm_tokenizer_segment(c->text, c->text_capacity, &c->text_size, c->tokenizer, line, &c->error))
             return fail_line(c, c->error.message);
         if (c->text_size <= c->text_capacity) break;
         memory_grow(&c->text, &c->text_capacity, c->text_size, 1);
@@ -187,7 +186,7 @@ static int decode_ids(converter *c)
 {
     for (;;) {
         const tfm_ids ids = {c->ids, c->n_ids};
-        if (tfm_tokenizer_decode(c->tokenizer, ids, c->text, c->text_capacity, &c->text_size, &c->error))
+        if (tfm_tokenizer_decode(c->text, c->text_capacity, &c->text_size, c->tokenizer, ids, &c->error))
             return fail_line(c, c->error.message);
         if (c->text_size <= c->text_capacity) break;
         memory_grow(&c->text, &c->text_capacity, c->text_size, 1);
@@ -229,7 +228,7 @@ static int join_pieces(converter *c, tfm_text line)
 
 static int decode_pieces(converter *c, tfm_text line)
 {
-    if (tfm_tokenizer_dialect(c->tokenizer) == TFM_BPE_SUBWORD_NMT) return join_pieces(c, line);
+    if (tfm_tokenizer_kind(c->tokenizer) == TFM_TOKENIZER_SUBWORD_NMT) return join_pieces(c, line);
     return decode_words(c, line, parse_piece);
 }
 
@@ -280,7 +279,7 @@ const command command_tokenizer_learn = {
             "tokenizer in "
             "several trainings (--tokenizer-file), or to look at it.",
     .examples = "  tfm tokenizer learn --input train.en --input train.de --vocab-size 8000 --output bpe.json\n"
-                "  tfm tokenizer learn --dialect subword-nmt --merges 10000 -o sub.json --codes codes < text\n",
+                "  tfm tokenizer learn --kind subword-nmt --merges 10000 -o sub.json --codes codes < text\n",
     .options = learn_rows,
     .args_size = sizeof(tokenizer_args),
     .run = run_learn,

@@ -2,6 +2,7 @@
 #include "bench.h"
 #include "commands.h"
 #include "console.h"
+#include "model_args.h"
 #include "profile.h"
 #include "text_file.h"
 
@@ -13,7 +14,7 @@ enum { CHUNK_LINES = 1024 }; /* translated together, when so many are there */
 typedef struct translate_args {
     const char *model, *input, *output;
     uint32_t n_best; /* 0: plain lines */
-    uint32_t scores, stats, replace_invalid, stop;
+    uint32_t scores, stats, replace_invalid, skip_checksum, stop;
     tfm_decoder_options decoder;
 } translate_args;
 
@@ -26,6 +27,7 @@ static const option_row rows[] = {
     {"output", "FILE", "written as FILE.part and renamed when complete; default: standard output", OPTION_TEXT,
      AT(output)},
     {"replace-invalid", NULL, "invalid UTF-8 becomes U+FFFD instead of an error", OPTION_FLAG, AT(replace_invalid)},
+    {"skip-checksum", NULL, SKIP_CHECKSUM_HELP, OPTION_FLAG, AT(skip_checksum)},
 
     {.kind = OPTION_HEADING, .help = "Search (section 6.1 of the paper)"},
     {"beam", "N", "hypotheses kept for each sentence; 1 is greedy", OPTION_U32, .low = 1, .high = 1024,
@@ -48,8 +50,9 @@ static const option_row rows[] = {
      OPTION_FLAG, AT(stats)},
 
     {.kind = OPTION_HEADING, .help = "Machine"},
-    {"dtype", "f32|bf16|int8", "type of weights and arithmetic; int8 is fastest and smallest; a quantised model is always int8",
-     OPTION_CHOICE, AT(decoder.dtype)},
+    {"dtype", "f32|bf16|int8",
+     "type of weights and arithmetic; int8 is fastest and smallest; a quantised model is always int8", OPTION_CHOICE,
+     AT(decoder.dtype)},
     {"batch-tokens", "N", "source tokens translated together, times beam", OPTION_U32, .low = 1,
      AT(decoder.batch_tokens)},
     {"threads", "N", "processors to use; the result does not depend on it; default: all", OPTION_U32,
@@ -146,7 +149,7 @@ static int open_all(translation *t)
 {
     const translate_args *args = t->args;
     const double began = clock_seconds();
-    if (tfm_model_load(&t->model, args->model, NULL, &t->error) ||
+    if (model_load(&t->model, args->model, args->skip_checksum, &t->error) ||
         tfm_decoder_create(&t->decoder, t->model, &args->decoder, &t->error))
         return console_fail("%s", t->error.message);
     t->load_seconds = clock_seconds() - began;

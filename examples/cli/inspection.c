@@ -84,7 +84,7 @@ static void print_configuration(const inspection *i)
     printf("\n  attention_bias %u, ffn_bias %u, softmax_bias %u\n", o->attention_bias, o->ffn_bias, o->softmax_bias);
     const tfm_tokenizer *tokenizer = i->model ? tfm_model_tokenizer(i->model) : NULL;
     if (tokenizer)
-        printf("  tokenizer %s, %u entries\n", tokenizer_dialect_name(tokenizer), tfm_tokenizer_vocab_size(tokenizer));
+        printf("  tokenizer %s, %u entries\n", tokenizer_kind_name(tokenizer), tfm_tokenizer_vocab_size(tokenizer));
     else if (i->model) printf("  no tokenizer\n");
     if (i->model) printf("  weights %s\n", weights_word(i));
 }
@@ -149,7 +149,7 @@ static uint64_t count_values(const tfm_parameter *p)
 /* Describes parameter k; the matrices of a quantised model are not lent, but have a name and a shape. */
 static const char *parameter_type(const tfm_model *model, size_t k, tfm_parameter *p)
 {
-    return tfm_model_parameter_at(model, k, p, NULL) ? "int8" : "float32";
+    return tfm_model_parameter_at(p, model, k, NULL) ? "int8" : "float32";
 }
 
 static void print_tensors(const inspection *i)
@@ -171,9 +171,9 @@ static void json_string(const char *text)
     char *repaired = NULL;
     size_t capacity = 0, size;
     const tfm_text all = {text, strlen(text)};
-    tfm_utf8_repair(all, NULL, 0, &size);
+    tfm_utf8_repair(NULL, 0, &size, all);
     memory_grow(&repaired, &capacity, size + 1, 1);
-    tfm_utf8_repair(all, repaired, size, &size);
+    tfm_utf8_repair(repaired, size, &size, all);
     putchar('"');
     for (size_t k = 0; k < size; k++) {
         const unsigned char c = (unsigned char)repaired[k];
@@ -240,7 +240,7 @@ static void print_json(const inspection *i)
     printf("},");
     const tfm_tokenizer *tokenizer = i->model ? tfm_model_tokenizer(i->model) : NULL;
     if (tokenizer)
-        printf("\"tokenizer\":{\"kind\":\"%s\",\"size\":%u},", tokenizer_dialect_name(tokenizer),
+        printf("\"tokenizer\":{\"kind\":\"%s\",\"size\":%u},", tokenizer_kind_name(tokenizer),
                tfm_tokenizer_vocab_size(tokenizer));
     if (i->model) printf("\"weights\":\"%s\",", tfm_model_dtype(i->model) == TFM_DTYPE_INT8 ? "int8" : "float32");
     json_costs(i);

@@ -9,7 +9,7 @@
 typedef struct inspect_args {
     const char *preset;
     string_list sets;
-    uint32_t vocab_size, length, parameters, json; /* vocab_size 0: not given */
+    uint32_t vocab_size, length, parameters, json, skip_checksum; /* vocab_size 0: not given */
 } inspect_args;
 
 typedef struct inspection {

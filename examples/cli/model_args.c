@@ -1,4 +1,4 @@
-/* --preset and --set, the same for every command that makes a configuration. */
+/* --preset, --set and --skip-checksum, the same for every command that makes a configuration or reads a model. */
 #include "model_args.h"
 #include "console.h"
 
@@ -40,7 +40,15 @@ const char *model_options_describe(const tfm_model_options *o, char out[160])
     return out;
 }
 
-const char *tokenizer_dialect_name(const tfm_tokenizer *tokenizer)
+tfm_status model_load(tfm_model **out, const char *path, uint32_t skip_checksum, tfm_error *error)
 {
-    return tfm_tokenizer_dialect(tokenizer) == TFM_BPE_SUBWORD_NMT ? "subword-nmt" : "bpe";
+    tfm_load_options o;
+    tfm_load_options_init(&o, sizeof o);
+    o.skip_checksum = skip_checksum;
+    return tfm_model_load(out, path, &o, error);
+}
+
+const char *tokenizer_kind_name(const tfm_tokenizer *tokenizer)
+{
+    return tfm_tokenizer_kind(tokenizer) == TFM_TOKENIZER_SUBWORD_NMT ? "subword-nmt" : "bpe";
 }

@@ -11,7 +11,12 @@ int model_options_set(tfm_model_options *o, const char *preset, const string_lis
 /* "4+4 layers, width 128, feed-forward 256, 4 heads of 32" */
 const char *model_options_describe(const tfm_model_options *o, char out[160]);
 
+/* Help of --skip-checksum, the same wherever a model is read. */
+#define SKIP_CHECKSUM_HELP \
+    "do not read the whole file at once to compare its weights with their checksum: faster to start"
+tfm_status model_load(tfm_model **out, const char *path, uint32_t skip_checksum, tfm_error *error);
+
 /* "bpe" or "subword-nmt", as --tokenizer takes it. */
-const char *tokenizer_dialect_name(const tfm_tokenizer *tokenizer);
+const char *tokenizer_kind_name(const tfm_tokenizer *tokenizer);
 
 #endif

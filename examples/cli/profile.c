@@ -9,14 +9,14 @@ void profile_read(profile *p, const tfm_trainer *trainer)
 {
     p->size = tfm_trainer_profile_count(trainer);
     memory_grow(&p->entries, &p->capacity, p->size, sizeof *p->entries);
-    for (size_t i = 0; i < p->size; i++) tfm_trainer_profile_at(trainer, i, &p->entries[i], sizeof *p->entries, NULL);
+    for (size_t i = 0; i < p->size; i++) tfm_trainer_profile_at(&p->entries[i], sizeof *p->entries, trainer, i, NULL);
 }
 
 void profile_read_decoder(profile *p, const tfm_decoder *decoder)
 {
     p->size = tfm_decoder_profile_count(decoder);
     memory_grow(&p->entries, &p->capacity, p->size, sizeof *p->entries);
-    for (size_t i = 0; i < p->size; i++) tfm_decoder_profile_at(decoder, i, &p->entries[i], sizeof *p->entries, NULL);
+    for (size_t i = 0; i < p->size; i++) tfm_decoder_profile_at(&p->entries[i], sizeof *p->entries, decoder, i, NULL);
 }
 
 void profile_subtract(profile *p, const profile *before)

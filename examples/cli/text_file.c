@@ -125,9 +125,9 @@ static int check_line(text_reader *r, tfm_text *line)
         return -1;
     }
     size_t size;
-    tfm_utf8_repair(*line, NULL, 0, &size);
+    tfm_utf8_repair(NULL, 0, &size, *line);
     memory_grow(&r->repaired, &r->repaired_capacity, size, 1);
-    tfm_utf8_repair(*line, r->repaired, size, &size);
+    tfm_utf8_repair(r->repaired, size, &size, *line);
     *line = (tfm_text){r->repaired, size};
     return 1;
 }

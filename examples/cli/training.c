@@ -140,7 +140,7 @@ static tfm_status learn_tokenizer(training *t, const tfm_text *lines, size_t n)
     if (a->codes) return tfm_tokenizer_import(&t->tokenizer, a->codes, lines, n, NULL, &t->error);
     tfm_tokenizer_options o;
     tfm_tokenizer_options_init(&o, sizeof o);
-    o.dialect = a->tokenizer == TOKENIZER_SUBWORD_NMT ? TFM_BPE_SUBWORD_NMT : TFM_BPE_REVERSIBLE;
+    o.kind = a->tokenizer == TOKENIZER_SUBWORD_NMT ? TFM_TOKENIZER_SUBWORD_NMT : TFM_TOKENIZER_BPE;
     if (a->vocab_size) o.vocab_size = a->vocab_size;
     o.strict_size = a->vocab_size || a->merges; /* what was asked for must be there; a default may shrink */
     if (a->merges) o.merges = a->merges;
@@ -219,10 +219,10 @@ static void announce_model(const tfm_model *model, const char *preset)
     tfm_model_options o;
     tfm_model_costs costs = {0};
     char text[160], count[32];
-    tfm_model_get_options(model, &o, sizeof o);
+    tfm_model_get_options(&o, sizeof o, model);
     const tfm_tokenizer *tokenizer = tfm_model_tokenizer(model);
     if (tokenizer)
-        console_say("tokenizer   %s, %s entries", tokenizer_dialect_name(tokenizer),
+        console_say("tokenizer   %s, %s entries", tokenizer_kind_name(tokenizer),
                     format_count(count, tfm_tokenizer_vocab_size(tokenizer)));
     tfm_model_options_costs(&costs, sizeof costs, &o, 1, 1, NULL);
     console_say("model       %s%s%s; %s parameters", preset, *preset ? ": " : "", model_options_describe(&o, text),
@@ -252,8 +252,8 @@ static int announce(training *t)
     tfm_model *model;
     tfm_model_options o;
     if (console_silent()) return EXIT_SUCCESS;
-    if (tfm_trainer_model(t->trainer, &model, &t->error)) return fail_library(t);
-    tfm_model_get_options(model, &o, sizeof o);
+    if (tfm_trainer_model(&model, t->trainer, &t->error)) return fail_library(t);
+    tfm_model_get_options(&o, sizeof o, model);
     announce_data(t);
     announce_model(model, t->resume ? "" : t->args->preset);
     announce_run(t, o.d_model);
@@ -275,8 +275,8 @@ static int average_last(training *t, tfm_model **model)
     checkpoints_free(&list);
     if (n < t->args->average) console_warn("only %zu of %u checkpoints exist to be averaged", n, t->args->average);
     int code = EXIT_SUCCESS;
-    if (n > 0) code = models_average(model, (const char *const *)paths, n);
-    else if (tfm_trainer_model(t->trainer, model, &t->error)) code = fail_library(t);
+    if (n > 0) code = models_average(model, (const char *const *)paths, n, 0);
+    else if (tfm_trainer_model(model, t->trainer, &t->error)) code = fail_library(t);
     for (size_t i = 0; i < n; i++) free(paths[i]);
     return code;
 }
@@ -287,7 +287,7 @@ static int save_model(training *t)
     tfm_model *model = NULL;
     int code = EXIT_SUCCESS;
     if (t->args->average > 0) code = average_last(t, &model);
-    else if (tfm_trainer_model(t->trainer, &model, &t->error)) code = fail_library(t);
+    else if (tfm_trainer_model(&model, t->trainer, &t->error)) code = fail_library(t);
     if (!code && tfm_model_save(model, path, &t->error)) code = fail_library(t);
     tfm_model_free(model);
     if (!code) console_say("saved       %s; try: echo 'a sentence' | tfm translate --model %s", path, path);

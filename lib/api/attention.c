@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#define OPTIONS_SIZE_0_1 (offsetof(tfm_attention_options, allocator) + sizeof(void *))
+#define OPTIONS_SIZE_MIN (offsetof(tfm_attention_options, allocator) + sizeof(void *))
 
 enum { PIECE = 256 }; /* most queries of a task: it copies the keys that they see, 1 % of its work */
 
@@ -87,7 +87,7 @@ tfm_status tfm_attention(float *out, float *weights, const float *q, const float
     tfm_attention_options_init(&o, sizeof o);
     if (!out || !q || !k || !v)
         return tfm_fail(error, TFM_E_INVALID, "%s is NULL", !out ? "out" : !q ? "q" : !k ? "k" : "v");
-    if (options) status = tfm_options_read(&o, sizeof o, OPTIONS_SIZE_0_1, options, error);
+    if (options) status = tfm_options_read(&o, sizeof o, OPTIONS_SIZE_MIN, options, error);
     if (status == TFM_OK) status = check_sizes(n_queries, n_keys, d_k, d_v, error);
     if (status == TFM_OK && (o.reserved || !isfinite(o.scale)))
         status = tfm_fail(error, TFM_E_INVALID, "scale must be finite and reserved 0");

@@ -1,7 +1,7 @@
 /* The public face of BLEU: reads options, checks arguments. */
 #include "eval/bleu.h"
 
-enum { OPTIONS_0_1 = offsetof(tfm_bleu_options, allocator) + sizeof(void *) };
+enum { OPTIONS_SIZE_MIN = offsetof(tfm_bleu_options, allocator) + sizeof(void *) };
 
 void tfm_bleu_options_init(tfm_bleu_options *options, size_t struct_size)
 {
@@ -40,7 +40,7 @@ tfm_status tfm_bleu(tfm_bleu_result *result, size_t struct_size, const tfm_text 
     tfm_status status = TFM_OK;
 
     if (!result) return tfm_fail(error, TFM_E_INVALID, "result is NULL");
-    if (options) status = tfm_options_read(&used, sizeof used, OPTIONS_0_1, options, error);
+    if (options) status = tfm_options_read(&used, sizeof used, OPTIONS_SIZE_MIN, options, error);
     if (status == TFM_OK) status = tfm_bleu_check(&used, error);
     if (status == TFM_OK) status = check_corpus(hyps, n_hyps, refs, n_refs, error);
     if (status == TFM_OK) status = tfm_bleu_corpus(&full, hyps, n_hyps, refs, n_refs, &used, error);

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#define OPTIONS_SIZE_0_1 (offsetof(tfm_decoder_options, progress_user) + sizeof(void *))
+#define OPTIONS_SIZE_MIN (offsetof(tfm_decoder_options, progress_user) + sizeof(void *))
 
 enum { MAX_BEAM = 1024 };
 
@@ -68,7 +68,7 @@ tfm_status tfm_decoder_create(tfm_decoder **out, const tfm_model *model, const t
     if (!out) return tfm_fail(error, TFM_E_INVALID, "out is NULL");
     *out = NULL;
     if (!model) return tfm_fail(error, TFM_E_INVALID, "model is NULL");
-    status = tfm_options_read(&o, sizeof o, OPTIONS_SIZE_0_1, options, error);
+    status = tfm_options_read(&o, sizeof o, OPTIONS_SIZE_MIN, options, error);
     if (!status) status = check_options(&o, error);
     if (!status && o.dtype == TFM_DTYPE_BF16) status = tfm_model_need_floats(model, "translate in bfloat16 with", error);
     if (status) return status;
@@ -177,8 +177,9 @@ static tfm_status check_attention(const tfm_model_options *o, size_t n_source, s
     return TFM_OK;
 }
 
-tfm_status tfm_decoder_attention(tfm_decoder *decoder, tfm_ids source, tfm_ids target, uint32_t kind, uint32_t layer,
-                                 uint32_t head, const float **weights, size_t *rows, size_t *cols, tfm_error *error)
+tfm_status tfm_decoder_attention(const float **weights, size_t *rows, size_t *cols, tfm_decoder *decoder,
+                                 tfm_ids source, tfm_ids target, uint32_t kind, uint32_t layer, uint32_t head,
+                                 tfm_error *error)
 {
     tfm_status status;
 

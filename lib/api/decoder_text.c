@@ -88,7 +88,7 @@ static tfm_status write_text(tfm_decoder *d, const tfm_hypothesis *h, tfm_error 
             !tfm_grow(&d->allocator, &d->text, &d->text_capacity, want, 1))
             return tfm_fail(error, TFM_E_NOMEM, "no memory for the text of %zu ids", ids.size);
         const size_t room = d->text_capacity - d->text_size - 1;
-        status = tfm_tokenizer_decode(d->model->tokenizer, ids, d->text + d->text_size, room, &n, error);
+        status = tfm_tokenizer_decode(d->text + d->text_size, room, &n, d->model->tokenizer, ids, error);
         again = n > room;
     }
     if (status) return status;

@@ -43,7 +43,7 @@ static tfm_status append(tfm_encoded *e, const tfm_tokenizer *tokenizer, tfm_tex
             !tfm_grow(&e->allocator, &e->ids, &e->id_capacity, want, sizeof *e->ids))
             return tfm_fail(error, TFM_E_NOMEM, "no memory for the ids of a line of %zu bytes", line.size);
         const size_t room = e->id_capacity - e->n_ids - 1;
-        const tfm_status status = tfm_tokenizer_encode(tokenizer, line, e->ids + e->n_ids, room, &n, error);
+        const tfm_status status = tfm_tokenizer_encode(e->ids + e->n_ids, room, &n, tokenizer, line, error);
         if (status) return status;
         again = n > room;
     }

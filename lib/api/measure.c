@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define OPTIONS_SIZE_0_1 (offsetof(tfm_measure_options, allocator) + sizeof(void *))
+#define OPTIONS_SIZE_MIN (offsetof(tfm_measure_options, allocator) + sizeof(void *))
 
 enum { SAMPLES = 1001 }; /* the latest times of a measurement */
 
@@ -21,7 +21,7 @@ tfm_status tfm_measure_read(tfm_measure_options *o, const tfm_measure_options *o
     tfm_status status = TFM_OK;
 
     tfm_measure_options_init(o, sizeof *o);
-    if (options) status = tfm_options_read(o, sizeof *o, OPTIONS_SIZE_0_1, options, error);
+    if (options) status = tfm_options_read(o, sizeof *o, OPTIONS_SIZE_MIN, options, error);
     if (status == TFM_OK && !(o->seconds >= 0.0 && o->seconds <= 3600.0))
         status = tfm_fail(error, TFM_E_INVALID, "seconds is %g, not in 0..3600", o->seconds);
     if (status == TFM_OK && (o->dtype > TFM_DTYPE_BF16 || o->reserved))
@@ -121,7 +121,7 @@ tfm_status tfm_measure_product(tfm_measurement *result, size_t struct_size, size
                                const tfm_measure_options *options, tfm_error *error)
 {
     const size_t most = (size_t)1 << 31;
-    tfm_measurement r = {.struct_size = sizeof r, .name = "product", .shape = ""};
+    tfm_measurement r = {.name = "product", .shape = ""};
     tfm_measure_options o;
     tfm_status status = tfm_measure_read(&o, options, error);
 

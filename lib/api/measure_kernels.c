@@ -340,8 +340,8 @@ tfm_status tfm_measure_kernel(tfm_measurement *result, size_t struct_size, size_
         return tfm_fail(error, TFM_E_INVALID, "kernel is %zu, twin %zu: here they are below %d and %zu", kernel, twin,
                         (int)LOOPS, tfm_measure_twin_count());
     const struct inner_loop *loop = &loops[kernel];
-    tfm_measurement r = {.struct_size = sizeof r, .name = loop->name, .shape = loop->shape, .twin = kernels->twin,
-                         .flops = loop->flops, .bytes = loop->bytes};
+    tfm_measurement r = {
+        .name = loop->name, .shape = loop->shape, .twin = kernels->twin, .flops = loop->flops, .bytes = loop->bytes};
     status = time_loop(&r.seconds, loop, kernels, &o, error);
     if (status == TFM_OK) tfm_result_write(result, struct_size, &r, sizeof r);
     return status;

@@ -3,6 +3,9 @@
 #include "model/quantised_file.h"
 #include "text/tokenizer.h"
 
+/* Never edit: the fields every caller since 0.2 has. */
+#define LOAD_OPTIONS_SIZE_MIN (offsetof(tfm_load_options, allocator) + sizeof(void *))
+
 void tfm_model_options_init(tfm_model_options *options, size_t struct_size)
 {
     tfm_config_init(options, struct_size);
@@ -17,7 +20,7 @@ static tfm_status change(tfm_model_options *options, const char *name, const cha
     if (!options || !name) return tfm_fail(error, TFM_E_INVALID, "options or name is NULL");
     tfm_config_init(&o, sizeof o);
     const uint32_t size = options->struct_size;
-    status = tfm_options_read(&o, sizeof o, TFM_MODEL_OPTIONS_SIZE_0_1, options, error);
+    status = tfm_options_read(&o, sizeof o, TFM_MODEL_OPTIONS_SIZE_MIN, options, error);
     if (status == TFM_OK) status = value ? tfm_config_set(&o, name, value, error) : tfm_config_preset(&o, name, error);
     if (status != TFM_OK) return status;
     memcpy(options, &o, size < sizeof o ? size : sizeof o);
@@ -40,7 +43,7 @@ tfm_status tfm_model_options_set(tfm_model_options *options, const char *name, c
 static tfm_status read_options(tfm_model_options *o, const tfm_model_options *options, tfm_error *error)
 {
     tfm_config_init(o, sizeof *o);
-    return tfm_options_read(o, sizeof *o, TFM_MODEL_OPTIONS_SIZE_0_1, options, error);
+    return tfm_options_read(o, sizeof *o, TFM_MODEL_OPTIONS_SIZE_MIN, options, error);
 }
 
 tfm_status tfm_model_options_costs(tfm_model_costs *costs, size_t struct_size, const tfm_model_options *options,
@@ -217,18 +220,28 @@ tfm_status tfm_model_copy_of(tfm_model **out, const tfm_model_options *options, 
     return hand_over(out, m, status);
 }
 
-tfm_status tfm_model_load(tfm_model **out, const char *path, const tfm_allocator *allocator, tfm_error *error)
+static const tfm_load_options load_defaults = {.struct_size = sizeof(tfm_load_options)};
+
+void tfm_load_options_init(tfm_load_options *options, size_t struct_size)
 {
-    const tfm_allocator a = tfm_allocator_or_default(allocator);
-    tfm_status status;
+    tfm_options_fill(options, struct_size, &load_defaults, sizeof load_defaults);
+}
+
+tfm_status tfm_model_load(tfm_model **out, const char *path, const tfm_load_options *options, tfm_error *error)
+{
+    tfm_load_options o = load_defaults;
+    tfm_status status = TFM_OK;
     tfm_model *m;
 
     if (!out) return tfm_fail(error, TFM_E_INVALID, "out is NULL");
     *out = NULL;
     if (!path) return tfm_fail(error, TFM_E_INVALID, "path is NULL");
+    if (options) status = tfm_options_read(&o, sizeof o, LOAD_OPTIONS_SIZE_MIN, options, error);
+    if (status != TFM_OK) return status;
+    const tfm_allocator a = tfm_allocator_or_default(o.allocator);
     m = new_model(&a, error);
     if (!m) return TFM_E_NOMEM;
-    status = tfm_model_file_open(&m->file, path, &a, error);
+    status = tfm_model_file_open(&m->file, path, !o.skip_checksum, &a, error);
     if (status == TFM_OK) status = tfm_weights_create(&m->weights, &m->file.weights.options, &a, error);
     if (status == TFM_OK && m->file.tokenizer.size)
         status = tfm_tokenizer_from_json(&m->tokenizer, m->file.tokenizer, &a, error);
@@ -345,7 +358,7 @@ void tfm_model_free(tfm_model *m)
     tfm_free(&a, m, 1, sizeof *m);
 }
 
-void tfm_model_get_options(const tfm_model *model, tfm_model_options *options, size_t struct_size)
+void tfm_model_get_options(tfm_model_options *options, size_t struct_size, const tfm_model *model)
 {
     if (!model) return;
     tfm_options_fill(options, struct_size, &model->weights.options, sizeof model->weights.options);
@@ -378,7 +391,7 @@ static tfm_status lend(const tfm_model *m, const tfm_parameter_plan *p, tfm_para
     return out->data ? TFM_OK : tfm_fail(error, TFM_E_UNSUPPORTED, "parameter %s is quantised to int8", p->name);
 }
 
-tfm_status tfm_model_parameter_at(const tfm_model *model, size_t index, tfm_parameter *out, tfm_error *error)
+tfm_status tfm_model_parameter_at(tfm_parameter *out, const tfm_model *model, size_t index, tfm_error *error)
 {
     if (!model || !out) return tfm_fail(error, TFM_E_INVALID, "%s is NULL", model ? "out" : "model");
     if (index >= model->weights.n_parameters)
@@ -387,7 +400,7 @@ tfm_status tfm_model_parameter_at(const tfm_model *model, size_t index, tfm_para
     return lend(model, &model->weights.parameters[index], out, error);
 }
 
-tfm_status tfm_model_parameter_named(const tfm_model *model, const char *name, tfm_parameter *out, tfm_error *error)
+tfm_status tfm_model_parameter_named(tfm_parameter *out, const tfm_model *model, const char *name, tfm_error *error)
 {
     if (!model || !name || !out)
         return tfm_fail(error, TFM_E_INVALID, "%s is NULL", !model ? "model" : !name ? "name" : "out");

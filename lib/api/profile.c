@@ -28,7 +28,6 @@ static tfm_status entry_at(const tfm_profile *profile, size_t index, tfm_profile
         return tfm_fail(error, TFM_E_INVALID, "index is %zu, but a profile has %zu entries", index, count_works());
     const tfm_counter *counter = &profile->counters[work];
     const tfm_profile_entry entry = {
-        .struct_size = sizeof entry,
         .kind = work >= TFM_WORK_PHASES ? TFM_PROFILE_PHASE : TFM_PROFILE_OPERATION,
         .name = tfm_work_name(work),
         .calls = counter->calls,
@@ -44,7 +43,7 @@ size_t tfm_trainer_profile_count(const tfm_trainer *trainer)
     return trainer ? count_works() : 0;
 }
 
-tfm_status tfm_trainer_profile_at(const tfm_trainer *trainer, size_t index, tfm_profile_entry *out, size_t struct_size,
+tfm_status tfm_trainer_profile_at(tfm_profile_entry *out, size_t struct_size, const tfm_trainer *trainer, size_t index,
                                   tfm_error *error)
 {
     if (!trainer) return tfm_fail(error, TFM_E_INVALID, "trainer is NULL");
@@ -56,7 +55,7 @@ size_t tfm_decoder_profile_count(const tfm_decoder *decoder)
     return decoder ? count_works() : 0;
 }
 
-tfm_status tfm_decoder_profile_at(const tfm_decoder *decoder, size_t index, tfm_profile_entry *out, size_t struct_size,
+tfm_status tfm_decoder_profile_at(tfm_profile_entry *out, size_t struct_size, const tfm_decoder *decoder, size_t index,
                                   tfm_error *error)
 {
     if (!decoder) return tfm_fail(error, TFM_E_INVALID, "decoder is NULL");

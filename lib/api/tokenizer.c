@@ -6,9 +6,12 @@
 #include "text/tokenizer_learn.h"
 #include "text/words.h"
 
+/* Never edit: the fields every caller since 0.2 has. */
+#define OPTIONS_SIZE_MIN (offsetof(tfm_tokenizer_options, log_user) + sizeof(void *))
+
 static const tfm_tokenizer_options defaults = {
     .struct_size = sizeof(tfm_tokenizer_options),
-    .dialect = TFM_BPE_REVERSIBLE,
+    .kind = TFM_TOKENIZER_BPE,
     .vocab_size = 8000,
     .merges = 10000,
     .min_frequency = 2,
@@ -23,12 +26,12 @@ void tfm_tokenizer_options_init(tfm_tokenizer_options *options, size_t struct_si
 
 static tfm_status check_options(const tfm_tokenizer_options *o, tfm_error *error)
 {
-    if (o->dialect != TFM_BPE_REVERSIBLE && o->dialect != TFM_BPE_SUBWORD_NMT)
-        return tfm_fail(error, TFM_E_UNSUPPORTED, "dialect is %u, only %d and %d are known", o->dialect,
-                        TFM_BPE_REVERSIBLE, TFM_BPE_SUBWORD_NMT);
+    if (o->kind != TFM_TOKENIZER_BPE && o->kind != TFM_TOKENIZER_SUBWORD_NMT)
+        return tfm_fail(error, TFM_E_UNSUPPORTED, "kind is %u, only %d and %d are known", o->kind, TFM_TOKENIZER_BPE,
+                        TFM_TOKENIZER_SUBWORD_NMT);
     if (o->reserved) return tfm_fail(error, TFM_E_UNSUPPORTED, "reserved is %u, not 0", o->reserved);
     if (!o->min_frequency) return tfm_fail(error, TFM_E_INVALID, "min_frequency is 0, must be at least 1");
-    if (o->dialect == TFM_BPE_REVERSIBLE &&
+    if (o->kind == TFM_TOKENIZER_BPE &&
         (o->vocab_size < TFM_TOKENIZER_BYTES || o->vocab_size > TFM_TOKENIZER_MAX_VOCAB))
         return tfm_fail(error, TFM_E_INVALID, "vocab_size is %u, not in %d..%d", o->vocab_size, TFM_TOKENIZER_BYTES,
                         TFM_TOKENIZER_MAX_VOCAB);
@@ -43,7 +46,7 @@ tfm_status tfm_tokenizer_learn(tfm_tokenizer **out, const tfm_tokenizer_options 
     if (!out) return tfm_fail(error, TFM_E_INVALID, "out is NULL");
     *out = NULL;
     if (!lines && n_lines) return tfm_fail(error, TFM_E_INVALID, "lines is NULL");
-    tfm_status status = tfm_options_read(&own, sizeof own, sizeof own, options, error);
+    tfm_status status = tfm_options_read(&own, sizeof own, OPTIONS_SIZE_MIN, options, error);
     if (status == TFM_OK) status = check_options(&own, error);
     return status == TFM_OK ? tfm_tokenizer_from_lines(out, &own, lines, n_lines, error) : status;
 }
@@ -141,9 +144,9 @@ tfm_status tfm_tokenizer_export(const tfm_tokenizer *tokenizer, const char *code
 {
     if (!tokenizer || !codes_path)
         return tfm_fail(error, TFM_E_INVALID, "%s is NULL", tokenizer ? "codes_path" : "tokenizer");
-    if (tokenizer->dialect != TFM_BPE_SUBWORD_NMT)
-        return tfm_fail(error, TFM_E_INVALID, "only a tokenizer of dialect %d has a codes file, this one is of %u",
-                        TFM_BPE_SUBWORD_NMT, tokenizer->dialect);
+    if (tokenizer->kind != TFM_TOKENIZER_SUBWORD_NMT)
+        return tfm_fail(error, TFM_E_INVALID, "only a tokenizer of kind %d has a codes file, this one is of %u",
+                        TFM_TOKENIZER_SUBWORD_NMT, tokenizer->kind);
     return write_file(tokenizer, codes_path, tfm_bpe_codes_write, error);
 }
 
@@ -159,9 +162,9 @@ uint32_t tfm_tokenizer_vocab_size(const tfm_tokenizer *tokenizer)
     return tokenizer ? tokenizer->vocab.n : 0;
 }
 
-uint32_t tfm_tokenizer_dialect(const tfm_tokenizer *tokenizer)
+uint32_t tfm_tokenizer_kind(const tfm_tokenizer *tokenizer)
 {
-    return tokenizer ? tokenizer->dialect : 0;
+    return tokenizer ? tokenizer->kind : 0;
 }
 
 tfm_text tfm_tokenizer_token(const tfm_tokenizer *tokenizer, int32_t id)
@@ -206,8 +209,8 @@ static void take_id(void *user, const tfm_token *token)
     s->size++;
 }
 
-tfm_status tfm_tokenizer_encode(const tfm_tokenizer *tokenizer, tfm_text line, int32_t *ids, size_t capacity,
-                                size_t *n_ids, tfm_error *error)
+tfm_status tfm_tokenizer_encode(int32_t *ids, size_t capacity, size_t *n_ids, const tfm_tokenizer *tokenizer,
+                                tfm_text line, tfm_error *error)
 {
     sink s = {.ids = ids, .capacity = capacity};
     tfm_status status = check_line(tokenizer, line, ids, capacity, n_ids, error);
@@ -239,15 +242,15 @@ static void take_segment(void *user, const tfm_token *token)
     take_bytes(&s->sink, token->mark);
 }
 
-tfm_status tfm_tokenizer_segment(const tfm_tokenizer *tokenizer, tfm_text line, char *text, size_t capacity,
-                                 size_t *size, tfm_error *error)
+tfm_status tfm_tokenizer_segment(char *text, size_t capacity, size_t *size, const tfm_tokenizer *tokenizer,
+                                 tfm_text line, tfm_error *error)
 {
     segments s = {.sink = {.text = text, .capacity = capacity}};
     tfm_status status = check_line(tokenizer, line, text, capacity, size, error);
     size_t leading = 0, trailing = 0;
 
     if (status != TFM_OK) return status;
-    if (tokenizer->dialect == TFM_BPE_SUBWORD_NMT) tfm_words_margins(line, &leading, &trailing);
+    if (tokenizer->kind == TFM_TOKENIZER_SUBWORD_NMT) tfm_words_margins(line, &leading, &trailing);
     take_bytes(&s.sink, (tfm_text){line.data, leading});
     status = tfm_tokenizer_cut(tokenizer, line, take_segment, &s, error);
     take_bytes(&s.sink, tfm_text_from((tfm_text){line.data, line.size}, line.size - trailing));
@@ -268,7 +271,7 @@ static tfm_status check_ids(const tfm_tokenizer *tokenizer, tfm_ids ids, const c
     return TFM_OK;
 }
 
-tfm_status tfm_tokenizer_decode(const tfm_tokenizer *tokenizer, tfm_ids ids, char *text, size_t capacity, size_t *size,
+tfm_status tfm_tokenizer_decode(char *text, size_t capacity, size_t *size, const tfm_tokenizer *tokenizer, tfm_ids ids,
                                 tfm_error *error)
 {
     const tfm_status status = check_ids(tokenizer, ids, text, capacity, size, error);
@@ -290,7 +293,7 @@ size_t tfm_utf8_check(tfm_text text)
     return text.data ? tfm_utf8_find_invalid(text) : SIZE_MAX;
 }
 
-void tfm_utf8_repair(tfm_text text, char *out, size_t capacity, size_t *size)
+void tfm_utf8_repair(char *out, size_t capacity, size_t *size, tfm_text text)
 {
     const size_t all = text.data ? tfm_utf8_replace_invalid(text, out, out ? capacity : 0) : 0;
 

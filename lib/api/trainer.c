@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#define OPTIONS_SIZE_0_1 (offsetof(tfm_trainer_options, allocator) + sizeof(void *))
+#define OPTIONS_SIZE_MIN (offsetof(tfm_trainer_options, allocator) + sizeof(void *))
 
 enum { VALID_LENGTH = 4096 };
 
@@ -75,7 +75,7 @@ static tfm_status begin(tfm_trainer **out, const tfm_trainer_options *options, t
     tfm_trainer *t;
 
     tfm_trainer_options_init(&o, sizeof o);
-    status = tfm_options_read(&o, sizeof o, OPTIONS_SIZE_0_1, options, error);
+    status = tfm_options_read(&o, sizeof o, OPTIONS_SIZE_MIN, options, error);
     if (status == TFM_OK) status = check_options(&o, error);
     if (status != TFM_OK) return status;
     const tfm_allocator a = tfm_allocator_or_default(o.allocator);
@@ -155,7 +155,7 @@ tfm_status tfm_trainer_resume(tfm_trainer **out, const char *checkpoint, const t
     *out = NULL;
     if (!checkpoint) return tfm_fail(error, TFM_E_INVALID, "checkpoint is NULL");
     status = begin(&t, options, error);
-    if (status == TFM_OK) status = tfm_model_file_open(&file, checkpoint, &t->allocator, error);
+    if (status == TFM_OK) status = tfm_model_file_open(&file, checkpoint, true, &t->allocator, error);
     if (status == TFM_OK) status = restore(t, &file, checkpoint, error);
     tfm_model_file_close(&file);
     return hand_over(out, t, status);
@@ -202,7 +202,7 @@ static void warn_of_memory(const tfm_trainer *t)
     snprintf(message, sizeof message, "the checkpoint's pieces of %u tokens need %llu MB, memory allows %llu MB",
              t->training.piece_tokens, (unsigned long long)t->training.need / 1000000 + 1,
              (unsigned long long)t->options.memory / 1000000);
-    t->options.log(t->options.log_user, 1, message);
+    t->options.log(t->options.log_user, TFM_LOG_WARNING, message);
 }
 
 /* Hands filled data to the training, after comparing it with what a checkpoint expects. */
@@ -362,7 +362,7 @@ tfm_status tfm_trainer_run(tfm_trainer *t, tfm_error *error)
     return tfm_loop_run(&t->loop, error);
 }
 
-tfm_status tfm_trainer_model(const tfm_trainer *t, tfm_model **out, tfm_error *error)
+tfm_status tfm_trainer_model(tfm_model **out, const tfm_trainer *t, tfm_error *error)
 {
     if (!out) return tfm_fail(error, TFM_E_INVALID, "out is NULL");
     *out = NULL;

@@ -123,7 +123,7 @@ tfm_status tfm_trainer_bleu(void *user, double *bleu, tfm_error *error)
     options.n_threads = t->options.n_threads;
     options.replace_invalid = t->options.replace_invalid;
     options.allocator = &t->allocator;
-    if (status == TFM_OK) status = tfm_trainer_model(t, &model, error);
+    if (status == TFM_OK) status = tfm_trainer_model(&model, t, error);
     if (status == TFM_OK) status = tfm_decoder_create(&decoder, model, &options, error);
     if (status == TFM_OK)
         status = translate(t, texts, texts + n, texts + 2 * n, bleu, decoder, error);

@@ -12,7 +12,7 @@ tfm_status tfm_fail(tfm_error *error, tfm_status status, const char *format, ...
 
 /*
  * Reads a caller's options over the defaults already in dst. Shorter than dst: an older caller, the missing fields keep
- * their default. Longer: a newer caller, fine while the unknown tail is zero. min_size: the struct of version 0.1.
+ * their default. Longer: a newer caller, fine while the unknown tail is zero. min_size: the oldest struct of this kind.
  */
 tfm_status tfm_options_read(void *dst, size_t dst_size, size_t min_size, const void *src, tfm_error *error);
 

@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <zlib.h>
 
@@ -22,6 +23,7 @@ enum {
 #define CHECKSUM "checksum"
 #define HEADER_CHECKSUM "header_checksum"
 #define CRC "crc32:"
+#define LANES "lanes64:"
 #define ZEROS "00000000"
 /* How a header begins that has a checksum of itself; the digits follow. */
 #define SEALED "{\"" METADATA "\":{\"" HEADER_CHECKSUM "\":\"" CRC
@@ -29,6 +31,13 @@ enum {
 static inline void format_crc(char out[sizeof ZEROS], uLong crc)
 {
     snprintf(out, sizeof ZEROS, "%08lx", crc & 0xffffffffUL);
+}
+
+enum { LANES_SIZE = sizeof LANES + 16 }; /* bytes of a checksum of the data, with its terminator */
+
+static inline void format_checksum(char out[LANES_SIZE], uint64_t checksum)
+{
+    snprintf(out, LANES_SIZE, LANES "%016" PRIx64, checksum);
 }
 
 /* Of a sealed header, with its own digits read as zeros. */

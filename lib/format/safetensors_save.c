@@ -3,9 +3,9 @@
 #include "format/safetensors.h"
 
 #include "base/file.h"
+#include "format/checksum.h"
 #include "format/safetensors_layout.h"
 
-#include <inttypes.h>
 #include <jansson.h>
 
 /* Tells invalid UTF-8, which is the caller's fault, from a lack of memory. */
@@ -76,12 +76,13 @@ static tfm_status add_tensor(json_t *header, const tfm_tensor *tensor, size_t *o
 /* The checksums come first, so that the header's stands at a fixed place. */
 static json_t *begin_header(const tfm_tensor *tensors, size_t n)
 {
-    char digits[sizeof ZEROS];
-    uLong crc = 0;
+    char checksum[LANES_SIZE];
+    tfm_checksum sum;
 
-    for (size_t i = 0; i < n; i++) crc = crc32_z(crc, tensors[i].data, tensors[i].bytes);
-    format_crc(digits, crc);
-    return json_pack("{s:{s:s, s:s+}}", METADATA, HEADER_CHECKSUM, CRC ZEROS, CHECKSUM, CRC, digits);
+    tfm_checksum_begin(&sum);
+    for (size_t i = 0; i < n; i++) tfm_checksum_add(&sum, tensors[i].data, tensors[i].bytes);
+    format_checksum(checksum, tfm_checksum_end(&sum));
+    return json_pack("{s:{s:s, s:s}}", METADATA, HEADER_CHECKSUM, CRC ZEROS, CHECKSUM, checksum);
 }
 
 static int append(const char *text, size_t size, void *buffer)

@@ -4,8 +4,8 @@
 
 #include "base/base.h"
 
-/* Never edit: the fields every caller since 0.1 has. */
-#define TFM_MODEL_OPTIONS_SIZE_0_1 (offsetof(tfm_model_options, allocator) + sizeof(void *))
+/* Never edit: the fields every caller since 0.2 has. */
+#define TFM_MODEL_OPTIONS_SIZE_MIN (offsetof(tfm_model_options, allocator) + sizeof(void *))
 
 void tfm_config_init(tfm_model_options *options, size_t struct_size);
 tfm_status tfm_config_preset(tfm_model_options *options, const char *name, tfm_error *error);

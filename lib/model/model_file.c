@@ -97,7 +97,8 @@ static tfm_status read_scheme(tfm_model_file *f, const char *path, tfm_error *er
                     scheme.data);
 }
 
-tfm_status tfm_model_file_open(tfm_model_file *f, const char *path, const tfm_allocator *allocator, tfm_error *error)
+tfm_status tfm_model_file_open(tfm_model_file *f, const char *path, bool verify, const tfm_allocator *allocator,
+                               tfm_error *error)
 {
     tfm_model_options options;
     tfm_status status;
@@ -108,6 +109,7 @@ tfm_status tfm_model_file_open(tfm_model_file *f, const char *path, const tfm_al
     if (status == TFM_OK) status = read_scheme(f, path, error);
     if (status == TFM_OK) status = tfm_config_from_json(&options, tfm_safetensors_metadata(f->file, "config"), error);
     if (status == TFM_OK) status = check_size(f, &options, path, error);
+    if (status == TFM_OK && verify) status = tfm_safetensors_verify(f->file, error);
     if (status == TFM_OK) status = tfm_weights_create(&f->weights, &options, allocator, error);
     if (status == TFM_OK)
         status = f->dtype == TFM_DTYPE_INT8 ? tfm_quantised_open(f, path, error) : find_data(f, path, error);
@@ -179,7 +181,7 @@ tfm_status tfm_model_file_write(const char *path, const tfm_model_header *header
     tfm_metadata metadata[] = {{"format", text(FORMAT)},
                                {"version", text(FORMAT_VERSION)},
                                {"config", {config.data, config.size}},
-                               {"provenance", text("{\"library\":\"libtransformer 0.1.0\"}")},
+                               {"provenance", text("{\"library\":\"libtransformer 0.2.0\"}")},
                                {"tokenizer", header->tokenizer},
                                {"trainer", header->trainer},
                                {"quantization", header->quantization}};

@@ -21,7 +21,9 @@ typedef struct tfm_model_file {
     tfm_text tokenizer, trainer, provenance; /* JSON, lent; size 0 when absent */
 } tfm_model_file;
 
-tfm_status tfm_model_file_open(tfm_model_file *out, const char *path, const tfm_allocator *allocator, tfm_error *error);
+/* verify: reads all the data and compares it with its checksum. */
+tfm_status tfm_model_file_open(tfm_model_file *out, const char *path, bool verify, const tfm_allocator *allocator,
+                               tfm_error *error);
 void tfm_model_file_close(tfm_model_file *file);
 /* Copies the optimiser's tensors "optimizer.<moment>.<name>" end to end: weights.size floats. TFM_E_FORMAT when one lacks. */
 tfm_status tfm_model_file_moment(const tfm_model_file *file, const char *moment, float *to, tfm_error *error);

@@ -4,7 +4,7 @@
 
 #include "text/tokenizer.h"
 
-/* Adds the merges to a tokenizer of the dialect TFM_BPE_SUBWORD_NMT. */
+/* Adds the merges to a tokenizer of the kind TFM_TOKENIZER_SUBWORD_NMT. */
 tfm_status tfm_bpe_codes_read(tfm_tokenizer *tokenizer, tfm_text file, tfm_error *error);
 /* Appends the bytes of the file. TFM_E_UNSUPPORTED when a piece has a line break at a place where readers lose it. */
 tfm_status tfm_bpe_codes_write(const tfm_tokenizer *tokenizer, tfm_buffer *out, tfm_error *error);

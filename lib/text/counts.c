@@ -51,18 +51,18 @@ tfm_counted *tfm_counts_sorted(const tfm_counts *counts)
     return sorted;
 }
 
-static bool add_words(tfm_counts *counts, uint32_t dialect, tfm_text line)
+static bool add_words(tfm_counts *counts, uint32_t kind, tfm_text line)
 {
     tfm_words words;
     tfm_text word;
 
-    tfm_words_begin(&words, dialect, line);
+    tfm_words_begin(&words, kind, line);
     while (tfm_words_next(&words, &word))
         if (!tfm_counts_add(counts, word, (tfm_text){0}, 1)) return false;
     return true;
 }
 
-static bool add_repaired(tfm_counts *counts, uint32_t dialect, tfm_text line)
+static bool add_repaired(tfm_counts *counts, uint32_t kind, tfm_text line)
 {
     const size_t size = tfm_utf8_replace_invalid(line, NULL, 0);
     char *repaired = tfm_alloc(&counts->strings.allocator, size, 1);
@@ -70,13 +70,13 @@ static bool add_repaired(tfm_counts *counts, uint32_t dialect, tfm_text line)
 
     if (good) {
         tfm_utf8_replace_invalid(line, repaired, size);
-        good = add_words(counts, dialect, (tfm_text){repaired, size});
+        good = add_words(counts, kind, (tfm_text){repaired, size});
     }
     tfm_free(&counts->strings.allocator, repaired, size, 1);
     return good;
 }
 
-tfm_status tfm_counts_add_lines(tfm_counts *words, uint32_t dialect, const tfm_text *lines, size_t n_lines, bool repair,
+tfm_status tfm_counts_add_lines(tfm_counts *words, uint32_t kind, const tfm_text *lines, size_t n_lines, bool repair,
                                 tfm_error *error)
 {
     for (size_t i = 0; i < n_lines; i++) {
@@ -86,7 +86,7 @@ tfm_status tfm_counts_add_lines(tfm_counts *words, uint32_t dialect, const tfm_t
         if (invalid != SIZE_MAX && !repair)
             return tfm_fail(error, TFM_E_FORMAT, "line %zu is not UTF-8 at byte %zu: repair it or have it replaced",
                             i + 1, invalid);
-        if (invalid == SIZE_MAX ? !add_words(words, dialect, lines[i]) : !add_repaired(words, dialect, lines[i]))
+        if (invalid == SIZE_MAX ? !add_words(words, kind, lines[i]) : !add_repaired(words, kind, lines[i]))
             return tfm_fail(error, TFM_E_NOMEM, "no memory for the words of %zu lines", n_lines);
     }
     return TFM_OK;

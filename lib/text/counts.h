@@ -23,7 +23,7 @@ bool tfm_counts_add(tfm_counts *counts, tfm_text head, tfm_text tail, uint64_t t
 tfm_counted *tfm_counts_sorted(const tfm_counts *counts);
 
 /* Sees the words of lines. TFM_E_FORMAT names the line that is invalid UTF-8, unless it is to be repaired. */
-tfm_status tfm_counts_add_lines(tfm_counts *words, uint32_t dialect, const tfm_text *lines, size_t n_lines, bool repair,
+tfm_status tfm_counts_add_lines(tfm_counts *words, uint32_t kind, const tfm_text *lines, size_t n_lines, bool repair,
                                 tfm_error *error);
 
 #endif

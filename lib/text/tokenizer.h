@@ -1,4 +1,4 @@
-/* The tokenizer behind tfm_tokenizer: both dialects, its JSON text, and what learning needs of it. */
+/* The tokenizer behind tfm_tokenizer: both kinds, its JSON text, and what learning needs of it. */
 #ifndef TFM_TOKENIZER_H
 #define TFM_TOKENIZER_H
 
@@ -11,18 +11,18 @@ enum {
     TFM_TOKENIZER_MAX_VOCAB = 16777216, /* entries; what a model may have           */
 };
 
-#define TFM_TOKENIZER_SPACE "\xE2\x96\x81" /* U+2581: a space in the tokens of the reversible dialect */
+#define TFM_TOKENIZER_SPACE "\xE2\x96\x81" /* U+2581: a space in the tokens of the kind bpe */
 
 struct tfm_tokenizer {
     tfm_allocator allocator;
-    uint32_t dialect;
+    uint32_t kind;
     tfm_vocab vocab; /* id -> token */
     tfm_bpe bpe;
     tfm_vocab pieces; /* subword-nmt: strings of the merges' symbols, with "</w>"; else symbols are ids */
 };
 
-/* Specials, and bytes in the reversible dialect; no merges yet. */
-tfm_status tfm_tokenizer_new(tfm_tokenizer **out, uint32_t dialect, const tfm_allocator *allocator, tfm_error *error);
+/* Specials, and bytes of the kind bpe; no merges yet. */
+tfm_status tfm_tokenizer_new(tfm_tokenizer **out, uint32_t kind, const tfm_allocator *allocator, tfm_error *error);
 void tfm_tokenizer_destroy(tfm_tokenizer *tokenizer); /* takes NULL */
 tfm_status tfm_tokenizer_copy(tfm_tokenizer **out, const tfm_tokenizer *tokenizer, const tfm_allocator *allocator,
                               tfm_error *error);
@@ -30,7 +30,7 @@ tfm_status tfm_tokenizer_copy(tfm_tokenizer **out, const tfm_tokenizer *tokenize
 /* Appends a token. TFM_E_FORMAT when it may not be one or is there already. */
 tfm_status tfm_tokenizer_add_token(tfm_tokenizer *tokenizer, tfm_text token, tfm_error *error);
 /* Appends a merge. TFM_E_FORMAT when a part of it is neither a character nor the result of an earlier merge (or, in
- * the reversible dialect, when a part or the result is not in the vocabulary). */
+ * the reversible kind, when a part or the result is not in the vocabulary). */
 tfm_status tfm_tokenizer_add_merge(tfm_tokenizer *tokenizer, tfm_text left, tfm_text right, tfm_error *error);
 /* The strings of the merges' symbols. */
 const tfm_vocab *tfm_tokenizer_pieces(const tfm_tokenizer *tokenizer);

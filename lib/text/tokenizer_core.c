@@ -1,4 +1,4 @@
-/* Text to tokens and back, in both dialects; learning, files and the public names live elsewhere. */
+/* Text to tokens and back, in both kinds; learning, files and the public names live elsewhere. */
 #include "text/tokenizer.h"
 
 #include "text/words.h"
@@ -24,13 +24,13 @@ void tfm_tokenizer_destroy(tfm_tokenizer *tokenizer)
     tfm_free(&allocator, tokenizer, 1, sizeof *tokenizer);
 }
 
-static tfm_tokenizer *create(uint32_t dialect, const tfm_allocator *allocator)
+static tfm_tokenizer *create(uint32_t kind, const tfm_allocator *allocator)
 {
     tfm_tokenizer *t = tfm_alloc(allocator, 1, sizeof *t);
 
     if (!t) return NULL;
     t->allocator = *allocator;
-    t->dialect = dialect;
+    t->kind = kind;
     tfm_vocab_init(&t->vocab, allocator);
     tfm_vocab_init(&t->pieces, allocator);
     tfm_bpe_init(&t->bpe, allocator);
@@ -45,18 +45,18 @@ static bool add_fixed_tokens(tfm_tokenizer *t)
 
     for (size_t i = 0; i < TFM_TOKENIZER_SPECIALS; i++)
         if (!tfm_vocab_add(&t->vocab, tfm_text_of(specials[i]), nothing, &id)) return false;
-    for (unsigned byte = 0; byte < 256 && t->dialect == TFM_BPE_REVERSIBLE; byte++) {
+    for (unsigned byte = 0; byte < 256 && t->kind == TFM_TOKENIZER_BPE; byte++) {
         snprintf(name, sizeof name, "<0x%02X>", byte);
         if (!tfm_vocab_add(&t->vocab, tfm_text_of(name), nothing, &id)) return false;
     }
     return true;
 }
 
-tfm_status tfm_tokenizer_new(tfm_tokenizer **out, uint32_t dialect, const tfm_allocator *allocator, tfm_error *error)
+tfm_status tfm_tokenizer_new(tfm_tokenizer **out, uint32_t kind, const tfm_allocator *allocator, tfm_error *error)
 {
     const tfm_allocator a = tfm_allocator_or_default(allocator);
 
-    *out = create(dialect, &a);
+    *out = create(kind, &a);
     if (*out && add_fixed_tokens(*out)) return TFM_OK;
     tfm_tokenizer_destroy(*out);
     *out = NULL;
@@ -67,7 +67,7 @@ tfm_status tfm_tokenizer_copy(tfm_tokenizer **out, const tfm_tokenizer *tokenize
                               tfm_error *error)
 {
     const tfm_allocator a = tfm_allocator_or_default(allocator);
-    tfm_tokenizer *t = create(tokenizer->dialect, &a);
+    tfm_tokenizer *t = create(tokenizer->kind, &a);
     bool good = t && tfm_vocab_copy(&t->vocab, &tokenizer->vocab) && tfm_vocab_copy(&t->pieces, &tokenizer->pieces);
 
     for (size_t i = 0; good && i < tokenizer->bpe.n; i++) good = tfm_bpe_add(&t->bpe, tokenizer->bpe.merges[i]);
@@ -81,7 +81,7 @@ tfm_status tfm_tokenizer_copy(tfm_tokenizer **out, const tfm_tokenizer *tokenize
 
 const tfm_vocab *tfm_tokenizer_pieces(const tfm_tokenizer *tokenizer)
 {
-    return tokenizer->dialect == TFM_BPE_REVERSIBLE ? &tokenizer->vocab : &tokenizer->pieces;
+    return tokenizer->kind == TFM_TOKENIZER_BPE ? &tokenizer->vocab : &tokenizer->pieces;
 }
 
 tfm_status tfm_tokenizer_add_token(tfm_tokenizer *tokenizer, tfm_text token, tfm_error *error)
@@ -112,7 +112,7 @@ static bool ends_with(tfm_text text, const char *end, size_t size)
     return text.size >= size && memcmp(text.data + text.size - size, end, size) == 0;
 }
 
-/* The symbol of a part of a merge in the dialect of subword-nmt. A character is a symbol from its first mention on. */
+/* The symbol of a part of a merge of the kind subword-nmt. A character is a symbol from its first mention on. */
 static tfm_status find_piece(tfm_tokenizer *t, tfm_text piece, uint32_t *symbol, tfm_error *error)
 {
     *symbol = tfm_vocab_find(&t->pieces, piece, nothing);
@@ -130,7 +130,7 @@ tfm_status tfm_tokenizer_add_merge(tfm_tokenizer *tokenizer, tfm_text left, tfm_
     tfm_merge merge;
     bool stored = true;
 
-    if (t->dialect == TFM_BPE_REVERSIBLE) {
+    if (t->kind == TFM_TOKENIZER_BPE) {
         merge.left = tfm_vocab_find(&t->vocab, left, nothing);
         merge.right = tfm_vocab_find(&t->vocab, right, nothing);
         merge.result = tfm_vocab_find(&t->vocab, left, right);
@@ -180,7 +180,7 @@ tfm_status tfm_tokenizer_spell(const tfm_tokenizer *tokenizer, tfm_text word, tf
         const size_t size = (size_t)tfm_utf8_read(tfm_text_from(word, at), &code);
         const tfm_text character = {word.data + at, size};
         const uint32_t symbol =
-            tokenizer->dialect == TFM_BPE_REVERSIBLE
+            tokenizer->kind == TFM_TOKENIZER_BPE
                 ? reversible_symbol(tokenizer, character)
                 : tfm_vocab_find(&tokenizer->pieces, character, at + size == word.size ? end : nothing);
         work->parts[*n] = (tfm_bpe_part){symbol, (uint32_t)at};
@@ -221,8 +221,7 @@ tfm_status tfm_tokenizer_cut_word(const tfm_tokenizer *tokenizer, tfm_text word,
         const bool last = i + 1 == n;
         const uint32_t start = work->parts[i].start;
         const tfm_text text = {word.data + start, (last ? word.size : work->parts[i + 1].start) - start};
-        if (tokenizer->dialect == TFM_BPE_REVERSIBLE)
-            take_reversible(tokenizer, work->parts[i].symbol, text, take, user);
+        if (tokenizer->kind == TFM_TOKENIZER_BPE) take_reversible(tokenizer, work->parts[i].symbol, text, take, user);
         else take_subword(tokenizer, last, text, take, user);
     }
     return TFM_OK;
@@ -237,7 +236,7 @@ tfm_status tfm_tokenizer_cut(const tfm_tokenizer *tokenizer, tfm_text line, tfm_
     tfm_text word;
 
     tfm_bpe_work_init(&work, &tokenizer->allocator);
-    tfm_words_begin(&words, tokenizer->dialect, line);
+    tfm_words_begin(&words, tokenizer->kind, line);
     while (status == TFM_OK && tfm_words_next(&words, &word))
         status = tfm_tokenizer_cut_word(tokenizer, word, &work, take, user, error);
     tfm_bpe_work_free(&work);
@@ -292,6 +291,6 @@ static void join_subword(const tfm_tokenizer *t, tfm_ids ids, tfm_buffer *out)
 
 void tfm_tokenizer_join(const tfm_tokenizer *tokenizer, tfm_ids ids, tfm_buffer *out)
 {
-    if (tokenizer->dialect == TFM_BPE_REVERSIBLE) join_reversible(tokenizer, ids, out);
+    if (tokenizer->kind == TFM_TOKENIZER_BPE) join_reversible(tokenizer, ids, out);
     else join_subword(tokenizer, ids, out);
 }

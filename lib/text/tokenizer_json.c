@@ -5,7 +5,7 @@
 
 enum { VERSION = 1 };
 
-static const char *const dialects[] = {[TFM_BPE_REVERSIBLE] = "reversible", [TFM_BPE_SUBWORD_NMT] = "subword-nmt"};
+static const char *const dialects[] = {[TFM_TOKENIZER_BPE] = "reversible", [TFM_TOKENIZER_SUBWORD_NMT] = "subword-nmt"};
 
 enum { DIALECTS = sizeof dialects / sizeof *dialects };
 
@@ -54,7 +54,7 @@ tfm_status tfm_tokenizer_to_json(const tfm_tokenizer *tokenizer, tfm_buffer *out
     json_t *vocabulary = json_array(), *merges = json_array();
     const bool good = vocabulary && merges && append_tokens(vocabulary, tokenizer) && append_merges(merges, tokenizer);
     json_t *root = good ? json_pack("{s:s, s:i, s:s, s:O, s:O}", "type", "bpe", "version", VERSION, "dialect",
-                                    dialects[tokenizer->dialect], "vocabulary", vocabulary, "merges", merges)
+                                    dialects[tokenizer->kind], "vocabulary", vocabulary, "merges", merges)
                         : NULL;
     const bool written = root && json_dump_callback(root, append_bytes, out, JSON_COMPACT) == 0;
 

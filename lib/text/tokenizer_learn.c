@@ -22,7 +22,7 @@ __attribute__((format(printf, 2, 3))) static void warn(const tfm_tokenizer_optio
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    options->log(options->log_user, 1, message);
+    options->log(options->log_user, TFM_LOG_WARNING, message);
 }
 
 /* --------------------------------------------------------------------------------------------- characters ------ */
@@ -214,12 +214,12 @@ static tfm_status build(tfm_tokenizer *t, const tfm_tokenizer_options *options, 
 
     if (status != TFM_OK) return status;
     tfm_counts_init(&words, &t->allocator);
-    status = tfm_counts_add_lines(&words, t->dialect, lines, n_lines, options->replace_invalid, error);
+    status = tfm_counts_add_lines(&words, t->kind, lines, n_lines, options->replace_invalid, error);
     if (status == TFM_OK && !words.strings.n)
         status = tfm_fail(error, TFM_E_INVALID, "no text: there is no word in the %zu lines", n_lines);
     if (status == TFM_OK) {
         if (codes.data) status = add_tokens(t, &words, error);
-        else if (t->dialect == TFM_BPE_REVERSIBLE) status = learn_reversible(t, options, &words, error);
+        else if (t->kind == TFM_TOKENIZER_BPE) status = learn_reversible(t, options, &words, error);
         else status = learn_subword(t, options, &words, error);
     }
     tfm_counts_free(&words);
@@ -229,7 +229,7 @@ static tfm_status build(tfm_tokenizer *t, const tfm_tokenizer_options *options, 
 static tfm_status make(tfm_tokenizer **out, const tfm_tokenizer_options *options, tfm_text codes, const tfm_text *lines,
                        size_t n_lines, tfm_error *error)
 {
-    tfm_status status = tfm_tokenizer_new(out, options->dialect, options->allocator, error);
+    tfm_status status = tfm_tokenizer_new(out, options->kind, options->allocator, error);
 
     if (status == TFM_OK) status = build(*out, options, codes, lines, n_lines, error);
     if (status == TFM_OK) return TFM_OK;
@@ -247,7 +247,7 @@ tfm_status tfm_tokenizer_from_lines(tfm_tokenizer **out, const tfm_tokenizer_opt
 tfm_status tfm_tokenizer_from_codes(tfm_tokenizer **out, tfm_text codes, const tfm_text *lines, size_t n_lines,
                                     const tfm_allocator *allocator, tfm_error *error)
 {
-    const tfm_tokenizer_options options = {.dialect = TFM_BPE_SUBWORD_NMT, .allocator = allocator};
+    const tfm_tokenizer_options options = {.kind = TFM_TOKENIZER_SUBWORD_NMT, .allocator = allocator};
 
     return make(out, &options, codes, lines, n_lines, error);
 }

@@ -1,4 +1,4 @@
-/* Where words end: at spaces in the dialect of subword-nmt, and between kinds of characters in the reversible one. */
+/* Where words end: at spaces of the kind subword-nmt, and between kinds of characters in the reversible one. */
 #include "text/words.h"
 
 #include <utf8proc.h>
@@ -10,9 +10,9 @@
  * a space that is not there, so that its first word is the same as later on; decoding takes it away. Put together, the
  * words of a line are that space and the line.
  */
-typedef enum kind { LETTER, DIGIT, SYMBOL, BLANK, MARK, SPACE } kind;
+typedef enum class { LETTER, DIGIT, SYMBOL, BLANK, MARK, SPACE } class;
 
-static kind kind_of(uint32_t code)
+static class class_of(uint32_t code)
 {
     if (code == ' ') return SPACE;
     switch (utf8proc_category((utf8proc_int32_t)code)) {
@@ -56,11 +56,11 @@ void tfm_words_margins(tfm_text line, size_t *leading, size_t *trailing)
     *trailing = line.size - end;
 }
 
-void tfm_words_begin(tfm_words *words, uint32_t dialect, tfm_text line)
+void tfm_words_begin(tfm_words *words, uint32_t kind, tfm_text line)
 {
     size_t leading, trailing;
 
-    words->split = dialect == TFM_BPE_SUBWORD_NMT;
+    words->split = kind == TFM_TOKENIZER_SUBWORD_NMT;
     words->ahead = !words->split && line.size;
     words->rest = line;
     if (!words->split) return;
@@ -85,12 +85,12 @@ static size_t run(tfm_text text)
 {
     uint32_t code;
     size_t size = (size_t)tfm_utf8_read(text, &code);
-    kind first = kind_of(code);
+    class first = class_of(code);
 
     if (first == MARK) first = LETTER;
     for (size_t n = 1; n < TFM_WORDS_MAX && size < text.size; n++) {
         const int bytes = tfm_utf8_read(tfm_text_from(text, size), &code);
-        const kind next = kind_of(code);
+        const class next = class_of(code);
         if (next != MARK && (next != first || first == DIGIT)) break;
         size += (size_t)bytes;
     }
@@ -107,7 +107,7 @@ bool tfm_words_next(tfm_words *words, tfm_text *word)
     while (spaces < TFM_WORDS_MAX && in_line < rest.size && rest.data[in_line] == ' ') spaces++, in_line++;
     if (in_line < rest.size) {
         tfm_utf8_read(tfm_text_from(rest, in_line), &code);
-        const bool joins = kind_of(code) != BLANK && kind_of(code) != SPACE;
+        const bool joins = class_of(code) != BLANK && class_of(code) != SPACE;
         if (spaces > 1 && joins) spaces--, in_line--; /* the last one belongs to the next word */
         else if (!spaces || joins) text = run(tfm_text_from(rest, in_line));
     }

@@ -4,18 +4,18 @@
 
 #include "text/utf8.h"
 
-enum { TFM_WORDS_MAX = 255 }; /* characters of a word of the reversible dialect */
+enum { TFM_WORDS_MAX = 255 }; /* characters of a word of the kind bpe */
 
 /* Lives on a caller's stack. */
 typedef struct tfm_words {
     tfm_text rest; /* of the line                                    */
-    bool split;    /* TFM_BPE_SUBWORD_NMT: at spaces, which are lost */
+    bool split;    /* TFM_TOKENIZER_SUBWORD_NMT: at spaces, which are lost */
     bool ahead;    /* a space that is not in the line comes first    */
     char word[4 * (TFM_WORDS_MAX + 1)];
 } tfm_words;
 
 /* line: valid UTF-8. */
-void tfm_words_begin(tfm_words *words, uint32_t dialect, tfm_text line);
+void tfm_words_begin(tfm_words *words, uint32_t kind, tfm_text line);
 /* Lends the next word until the next call; false at the end. */
 bool tfm_words_next(tfm_words *words, tfm_text *word);
 
