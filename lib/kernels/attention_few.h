@@ -72,10 +72,18 @@ INLINE float few_largest(float *s, size_t n)
     return lanes_max(&most);
 }
 
+/* The values of a cache lie anywhere in memory: they are on their way while the scores are computed. */
+INLINE void fetch_values(const tfm_head *h)
+{
+    for (size_t j = 0; j < h->n; j++)
+        for (size_t d = 0; d < h->d_v; d += 16) __builtin_prefetch(h->v + h->key_rows[j] * h->v_stride + d);
+}
+
 static void few_queries(const tfm_head *h)
 {
     float s[FEW * KEYS], max[FEW], sum[FEW];
 
+    if (h->key_rows) fetch_values(h);
     for (size_t j = 0; j < h->n; j += KEYS) {
         const size_t n = at_most(h->n - j, KEYS);
         const small_product x = {.c = h->out, .ldc = h->out_stride, .a = s, .a_row = KEYS, .a_col = 1,

@@ -64,12 +64,17 @@ INLINE void multiply_add(sums *acc, const int8_t *a, const int8_t *b)
 #endif
 
 /* c = sums * scale of the row * scale of the column. */
-static void store(float *c, const sums *acc, float scale, const tfm_i8_panel *b, size_t cols)
+INLINE void store(float *c, const sums *acc, float scale, const tfm_i8_panel *b, size_t cols)
 {
-    int32_t sum[COLS];
+    float full[COLS];
 
-    memcpy(sum, acc, sizeof sum);
-    for (size_t j = 0; j < cols; j++) c[j] = (float)(sum[j] - I8_OFFSET * b->sum[j]) * (scale * b->scale[j]);
+    for (int j = 0; j < COLS; j += 8) {
+        i8 sum, offset;
+        memcpy(&sum, (const char *)acc + (size_t)j * sizeof(int32_t), sizeof sum);
+        memcpy(&offset, b->sum + j, sizeof offset);
+        STORE(full + j, __builtin_convertvector(sum - I8_OFFSET * offset, v8) * (splat(scale) * LOAD(b->scale + j)));
+    }
+    memcpy(c, full, cols == COLS ? sizeof full : cols * sizeof *c);
 }
 
 /* rows is a constant wherever this is inlined. */
@@ -78,9 +83,11 @@ INLINE void some_rows(float *c, size_t ldc, const int8_t *a, size_t a_row, const
 {
     sums acc[ROWS] = {0};
 
-    for (size_t p = 0; p < n_items; p++)
-        _Pragma("GCC unroll 12") for (size_t r = 0; r < rows; r++)
-            multiply_add(&acc[r], a + r * a_row + DEPTH * p, b->values + COLS * DEPTH * p);
+    for (size_t p = 0; p < n_items; p++) {
+        const int8_t *at = b->values + COLS * DEPTH * p;
+        __builtin_prefetch(at + 1536);
+        _Pragma("GCC unroll 12") for (size_t r = 0; r < rows; r++) multiply_add(&acc[r], a + r * a_row + DEPTH * p, at);
+    }
     _Pragma("GCC unroll 12") for (size_t r = 0; r < rows; r++) store(c + r * ldc, &acc[r], scale[r], b, cols);
 }
 

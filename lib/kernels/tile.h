@@ -14,6 +14,9 @@ typedef float vtu __attribute__((vector_size(4 * TILE_LANES), aligned(4), may_al
 #define IN_REGISTERS(x, y)
 #endif
 
+/* With so few rows a tile reads b faster than memory hands it over by itself. */
+enum { FEW_ROWS = 5 };
+
 INLINE void splat_item(vt *out, float x)
 {
 #if TILE_LANES == 16
@@ -37,6 +40,7 @@ INLINE void tile(float *c, size_t ldc, const float *a, size_t a_row, const float
     for (size_t p = 0; p < n_items; p++, b += NR) {
         vt b0 = *(const vtu *)b, b1 = *(const vtu *)(b + TILE_LANES);
         IN_REGISTERS(b0, b1);
+        if (rows <= FEW_ROWS) __builtin_prefetch(b + 24 * NR);
         _Pragma("GCC unroll 12") for (size_t r = 0; r < rows; r++)
         {
             vt x;
