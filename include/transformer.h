@@ -3,15 +3,19 @@
  * (Vaswani et al. 2017, arXiv 1706.03762) on CPUs. Section numbers below are those of the paper.
  *
  * Conventions
- *   out first     x_create(&x, ...) gives ownership, x_free(x) takes NULL and never fails, a getter lends.
- *   options       structs that begin with struct_size: fill with their _init function, then change fields. A field
- *                 added by a later version means "as before" at zero, so a program built against an older header
- *                 keeps its behaviour.
- *   error         caller-owned detail of a failure; NULL when not wanted; written only on failure.
- *   text          (pointer, length) in UTF-8; NUL is an ordinary byte; a '\n' inside a line is ordinary too.
- *   threads       each handle states its rule; the library has no global mutable state, installs no signal handler,
- *                 prints nothing, reads no environment variable, and never ends the process.
- *   results       depend on inputs, options and seed alone; not on thread counts or on which sentences share a batch.
+ * - out first: x_create(&x, ...) gives ownership, x_free(x) takes NULL and never fails, a getter lends: until its owner
+ *   ends, or as it says.
+ * - options: structs that begin with struct_size. Fill them with their _init function, then change fields. A field added
+ *   by a later version means "as before" at zero, so a program built against an older header keeps its behaviour.
+ * - status: TFM_E_INVALID is for every argument that breaks what is said here, NULL where it is not allowed among them;
+ *   each function names the others that it may return. Objects stay valid after any failure.
+ * - error: caller-owned detail of a failure, one line that names the value and the limit; NULL when not wanted; written
+ *   only on failure.
+ * - text: (pointer, length) in UTF-8; NUL is an ordinary byte; a '\n' inside a line is ordinary too.
+ * - threads: each handle states its rule, and its functions follow it; those without a handle may be called from any
+ *   thread at any time. The library has no global mutable state, installs no signal handler, prints nothing, reads no
+ *   environment variable, and never ends the process.
+ * - results: depend on inputs, options and seed alone; not on thread counts or on which sentences share a batch.
  */
 #ifndef TRANSFORMER_H
 #define TRANSFORMER_H
@@ -23,19 +27,21 @@
 extern "C" {
 #endif
 
+/* Marks what the shared library exports. */
 #if defined(__GNUC__)
 #define TFM_API __attribute__((visibility("default")))
 #else
 #define TFM_API
 #endif
 
-#define TFM_VERSION_MAJOR 0
-#define TFM_VERSION_MINOR 2
-#define TFM_VERSION_PATCH 0
+/* Version of this header; doc/abi.md says what may change with which number. */
+#define TFM_VERSION_MAJOR 0 /* old programs may need a rebuild          */
+#define TFM_VERSION_MINOR 2 /* new functions and options                */
+#define TFM_VERSION_PATCH 0 /* mended faults, the same functions        */
 
 /* Result of every call that can fail. Values never change once released. */
 typedef enum tfm_status {
-    TFM_OK            = 0,
+    TFM_OK            = 0,  /* done                                                    */
     TFM_E_INVALID     = -1, /* an argument breaks the documented contract             */
     TFM_E_NOMEM       = -2, /* the allocator returned NULL; the object is unchanged    */
     TFM_E_IO          = -3, /* the operating system refused to read, write or start    */
@@ -55,20 +61,20 @@ typedef struct tfm_error {
  * resize(user, p, n, 0) frees and returns NULL. Called from the thread that made the API call.
  */
 typedef struct tfm_allocator {
-    void *(*resize)(void *user, void *ptr, size_t old_size, size_t new_size);
-    void *user;
+    void *(*resize)(void *user, void *ptr, size_t old_size, size_t new_size); /* as above; aligned like malloc's */
+    void *user; /* passed to resize */
 } tfm_allocator;
 
 /* A piece of UTF-8 text, not terminated. Layout is frozen. */
 typedef struct tfm_text {
-    const char *data;
-    size_t      size; /* bytes */
+    const char *data; /* may be NULL when size is 0 */
+    size_t      size; /* bytes                      */
 } tfm_text;
 
 /* A sequence of token ids. Layout is frozen. */
 typedef struct tfm_ids {
-    const int32_t *data;
-    size_t         size;
+    const int32_t *data; /* may be NULL when size is 0 */
+    size_t         size; /* number of ids              */
 } tfm_ids;
 
 /* Ids that every vocabulary reserves. */
@@ -82,15 +88,17 @@ typedef struct tfm_ids {
 #define TFM_DTYPE_BF16 1 /* rounded to bfloat16, summed in float32; weights, loss, softmax and norms stay float32 */
 #define TFM_DTYPE_INT8 2 /* 8-bit integers: weights with a scale for each output, activations for each row; inference only  */
 
-#define TFM_LOG_INFO    0
-#define TFM_LOG_WARNING 1
+/* Levels of messages. */
+#define TFM_LOG_INFO    0 /* nothing to do                                         */
+#define TFM_LOG_WARNING 1 /* the result may not be what was meant; the work goes on */
 
 /* A message of TFM_LOG_*, one line; lent for the time of the call. Called from the thread that made the API call. */
 typedef void (*tfm_log_fn)(void *user, int32_t level, const char *message);
 
-/* "0.2.0". Static storage. since 0.2 */
+/* The version of the library that runs, as "0.2.0"; TFM_VERSION_* is that of the header. Static storage. since 0.2 */
 TFM_API const char *tfm_version(void);
-/* "invalid argument" and so on; "unknown status" for a number not listed above. Static storage. since 0.2 */
+
+/* The name of a tfm_status, as "invalid argument"; "unknown status" for any other number. Static storage. since 0.2 */
 TFM_API const char *tfm_status_name(int32_t status);
 
 /* ------------------------------------------------------------------------------------------------ tokenizer ---- */
@@ -101,12 +109,13 @@ TFM_API const char *tfm_status_name(int32_t status);
  */
 typedef struct tfm_tokenizer tfm_tokenizer;
 
+/* Kinds of tokenizers. */
 #define TFM_TOKENIZER_BPE         0 /* raw text; spaces are a symbol, unknown characters become bytes: decode(encode(x)) == x */
 #define TFM_TOKENIZER_SUBWORD_NMT 1 /* pre-tokenised text; merges and "@@ " output as subword-nmt 0.3                         */
 
 /* How to learn a tokenizer. Start from tfm_tokenizer_options_init(). */
 typedef struct tfm_tokenizer_options {
-    uint32_t struct_size;
+    uint32_t struct_size; /* set by the _init function: how many bytes the caller knows */
     uint32_t kind;          /* TFM_TOKENIZER_*; default BPE                                                     */
     uint32_t vocab_size;    /* BPE: entries wanted, specials and 256 bytes included; default 8000               */
     uint32_t merges;        /* subword-nmt: merge operations; default 10000. The vocabulary is what they leave   */
@@ -117,57 +126,105 @@ typedef struct tfm_tokenizer_options {
     uint32_t reserved;      /* 0 */
     const tfm_allocator *allocator; /* NULL: malloc; must outlive the tokenizer */
     tfm_log_fn log;         /* NULL: silence */
-    void      *log_user;
+    void      *log_user; /* passed to log */
 } tfm_tokenizer_options;
 
-/* Fills *options with the defaults above; pass sizeof *options. since 0.2 */
+/* Fills *options with the defaults above; pass sizeof *options. NULL is ignored. since 0.2 */
 TFM_API void tfm_tokenizer_options_init(tfm_tokenizer_options *options, size_t struct_size);
 
 /*
- * Learns merges and vocabulary from lines. The result depends on the multiset of the lines only, ties are broken by a total order.
- * returns TFM_OK, TFM_E_INVALID (no text, bad option), TFM_E_FORMAT (invalid UTF-8; names the line), TFM_E_NOMEM,
- *         TFM_E_UNSUPPORTED. since 0.2
+ * Learns merges and vocabulary from n_lines lines. The result depends on the multiset of the lines only; ties are
+ * broken by a total order.
+ * out: owned by the caller, NULL on failure. options and lines: read before the return, never kept.
+ * returns TFM_OK, TFM_E_INVALID (no text, an option out of range, strict_size), TFM_E_FORMAT (invalid UTF-8; names
+ *         the line), TFM_E_NOMEM, TFM_E_UNSUPPORTED (an option that this version does not know). since 0.2
  */
 TFM_API tfm_status tfm_tokenizer_learn(tfm_tokenizer **out, const tfm_tokenizer_options *options,
                                        const tfm_text *lines, size_t n_lines, tfm_error *error);
-/* Reads what tfm_tokenizer_save() wrote, or the tokenizer inside a model file. since 0.2 */
+
+/*
+ * Reads what tfm_tokenizer_save() wrote, or the tokenizer inside a model file or checkpoint. out: owned by the
+ * caller, NULL on failure. allocator NULL: malloc; it must outlive the tokenizer.
+ * returns TFM_OK, TFM_E_INVALID, TFM_E_IO (cannot be read), TFM_E_FORMAT (no valid tokenizer), TFM_E_UNSUPPORTED (of
+ *         a later version), TFM_E_NOMEM. since 0.2
+ */
 TFM_API tfm_status tfm_tokenizer_load(tfm_tokenizer **out, const char *path, const tfm_allocator *allocator,
                                       tfm_error *error);
-/* Reads a subword-nmt codes file; the vocabulary is made of the tokens that these merges leave in lines (most frequent
- * first, ties by byte order); give the training text of both languages. since 0.2 */
+
+/*
+ * Reads the codes file of subword-nmt. The vocabulary is made of the tokens that these merges leave in n_lines
+ * lines, most frequent first, ties by byte order: give the training text of both languages. out and allocator as
+ * tfm_tokenizer_load().
+ * returns TFM_OK, TFM_E_INVALID, TFM_E_IO, TFM_E_FORMAT (no codes file, or a line that is not UTF-8),
+ *         TFM_E_UNSUPPORTED (of another version), TFM_E_NOMEM. since 0.2
+ */
 TFM_API tfm_status tfm_tokenizer_import(tfm_tokenizer **out, const char *codes_path, const tfm_text *lines,
                                         size_t n_lines, const tfm_allocator *allocator, tfm_error *error);
-/* Writes a JSON file, atomically. since 0.2 */
+
+/*
+ * Writes a JSON file under a temporary name, syncs and renames it: an old file survives any failure.
+ * returns TFM_OK, TFM_E_INVALID, TFM_E_IO, TFM_E_NOMEM. since 0.2
+ */
 TFM_API tfm_status tfm_tokenizer_save(const tfm_tokenizer *tokenizer, const char *path, tfm_error *error);
-/* Writes the merges as a subword-nmt codes file (TFM_TOKENIZER_SUBWORD_NMT only), atomically. since 0.2 */
+
+/*
+ * Writes the merges as a codes file of subword-nmt, in the same safe way.
+ * returns TFM_OK, TFM_E_INVALID (not of kind TFM_TOKENIZER_SUBWORD_NMT), TFM_E_UNSUPPORTED (a merge that such a file
+ *         cannot hold), TFM_E_IO, TFM_E_NOMEM. since 0.2
+ */
 TFM_API tfm_status tfm_tokenizer_export(const tfm_tokenizer *tokenizer, const char *codes_path, tfm_error *error);
+
+/* Ends a tokenizer, and all that it lent. NULL is ignored. since 0.2 */
 TFM_API void tfm_tokenizer_free(tfm_tokenizer *tokenizer);
 
-/* Number of ids, specials included. since 0.2 */
+/* Number of ids, the reserved ones included: ids are 0 up to this, exclusive. 0 for NULL. since 0.2 */
 TFM_API uint32_t tfm_tokenizer_vocab_size(const tfm_tokenizer *tokenizer);
+
 /* TFM_TOKENIZER_*. since 0.2 */
 TFM_API uint32_t tfm_tokenizer_kind(const tfm_tokenizer *tokenizer);
-/* The token of an id as it stands in the vocabulary ("<pad>", "hel@@", "\xE2\x96\x81the"); lent; size 0 when id is out of range. since 0.2 */
+
+/*
+ * The token of an id as it stands in the vocabulary ("<pad>", "hel@@", "\xE2\x96\x81the"), lent by the tokenizer;
+ * size 0 when id is out of range. since 0.2
+ */
 TFM_API tfm_text tfm_tokenizer_token(const tfm_tokenizer *tokenizer, int32_t id);
+
 /* The id of a token of the vocabulary, or TFM_UNK. since 0.2 */
 TFM_API int32_t tfm_tokenizer_id(const tfm_tokenizer *tokenizer, tfm_text token);
 
 /*
- * Ids of a line, without EOS. Like snprintf: *n_ids receives how many there are, at most capacity are written; ids may be NULL with
- * capacity 0. returns TFM_OK, TFM_E_FORMAT for invalid UTF-8 (see tfm_utf8_repair), TFM_E_NOMEM. since 0.2
+ * Ids of a line, without EOS. Like snprintf: *n_ids receives how many there are, and at most capacity of them are
+ * written; ids may be NULL with capacity 0.
+ * returns TFM_OK, TFM_E_INVALID, TFM_E_FORMAT (invalid UTF-8: see tfm_utf8_repair()), TFM_E_NOMEM. since 0.2
  */
 TFM_API tfm_status tfm_tokenizer_encode(int32_t *ids, size_t capacity, size_t *n_ids, const tfm_tokenizer *tokenizer,
                                         tfm_text line, tfm_error *error);
-/* Text of ids; PAD, BOS and EOS are skipped. Sizes as above, in bytes, no terminator. since 0.2 */
+
+/*
+ * Text of ids; PAD, BOS and EOS are skipped. Sizes as tfm_tokenizer_encode(), in bytes; no terminator is written.
+ * returns TFM_OK, TFM_E_INVALID (an id outside of the vocabulary), TFM_E_NOMEM. since 0.2
+ */
 TFM_API tfm_status tfm_tokenizer_decode(char *text, size_t capacity, size_t *size, const tfm_tokenizer *tokenizer,
                                         tfm_ids ids, tfm_error *error);
-/* The line cut into tokens and joined by spaces: subword-nmt's "apply-bpe" for that kind. Sizes as above. since 0.2 */
+
+/*
+ * The line cut into tokens and joined by spaces: for subword-nmt what its "apply-bpe" prints. Sizes as
+ * tfm_tokenizer_decode().
+ * returns TFM_OK, TFM_E_INVALID, TFM_E_FORMAT (invalid UTF-8), TFM_E_NOMEM. since 0.2
+ */
 TFM_API tfm_status tfm_tokenizer_segment(char *text, size_t capacity, size_t *size, const tfm_tokenizer *tokenizer,
                                          tfm_text line, tfm_error *error);
 
-/* Byte offset of the first invalid UTF-8 sequence (overlong, surrogate, above U+10FFFF, truncated), or SIZE_MAX. since 0.2 */
+/*
+ * Byte offset of the first invalid sequence of UTF-8 (overlong, surrogate, above U+10FFFF, truncated), or SIZE_MAX.
+ * since 0.2
+ */
 TFM_API size_t tfm_utf8_check(tfm_text text);
-/* The text with each maximal invalid part replaced by U+FFFD. Sizes as tfm_tokenizer_decode. since 0.2 */
+
+/*
+ * The text with each maximal invalid part replaced by U+FFFD. Sizes as tfm_tokenizer_decode(); out must not overlap
+ * text. since 0.2
+ */
 TFM_API void tfm_utf8_repair(char *out, size_t capacity, size_t *size, tfm_text text);
 
 /* ---------------------------------------------------------------------------------------------------- model ---- */
@@ -178,26 +235,31 @@ TFM_API void tfm_utf8_repair(char *out, size_t capacity, size_t *size, tfm_text 
  */
 typedef struct tfm_model tfm_model;
 
+/* Where the norm stands (tfm_model_options.norm_order). */
 #define TFM_POST_NORM 0 /* LN(x + Sublayer(x)), 3.1                        */
 #define TFM_PRE_NORM  1 /* x + Sublayer(LN(x)), one more LN after each stack */
 
+/* Position encodings (tfm_model_options.positions). */
 #define TFM_POSITIONS_PAPER   0 /* 3.5: sine and cosine interleaved                                       */
 #define TFM_POSITIONS_HALVES  1 /* tensor2tensor, fairseq, Marian: sines, then cosines, exponent i/(d/2-1) */
 #define TFM_POSITIONS_LEARNED 2 /* Table 3, row E: one table per stack                                     */
 
+/* Which embeddings are one matrix (tfm_model_options.sharing). */
 #define TFM_SHARE_ALL    0 /* 3.4: one matrix for source, target and output */
 #define TFM_SHARE_TARGET 1 /* target embedding and output share one         */
-#define TFM_SHARE_NONE   2
+#define TFM_SHARE_NONE   2 /* each has its own                              */
 
+/* What the decoder reads first (tfm_model_options.start). */
 #define TFM_START_BOS  0 /* the decoder's first input is the embedding of TFM_BOS     */
 #define TFM_START_ZERO 1 /* it is the zero vector (tensor2tensor); position 0 is added */
 
+/* Limits of the random weights (tfm_model_options.init). */
 #define TFM_INIT_FUSED    0 /* Xavier limits of merged Q|K|V matrices, as the 2017 code created them */
 #define TFM_INIT_SEPARATE 1 /* Xavier limits of each matrix by itself                                */
 
 /* Sizes and form of a model. Start from tfm_model_options_init() or _preset(). */
 typedef struct tfm_model_options {
-    uint32_t struct_size;
+    uint32_t struct_size; /* set by the _init function: how many bytes the caller knows */
     uint32_t n_encoder_layers; /* N; 1..256, default 6                                            */
     uint32_t n_decoder_layers; /* N; 1..256, default 6                                            */
     uint32_t d_model;          /* width of a position; 1..65536, default 512                      */
@@ -224,12 +286,24 @@ typedef struct tfm_model_options {
                                        in its own thread, one at a time */
 } tfm_model_options;
 
-/* Fills *options with the base model of Table 3. Pass sizeof *options. since 0.2 */
+/*
+ * Fills *options with the defaults above: the base model of Table 3; pass sizeof *options. NULL is ignored.
+ * since 0.2
+ */
 TFM_API void tfm_model_options_init(tfm_model_options *options, size_t struct_size);
-/* Sets the sizes of "tiny" (4+4 layers, d 128, d_ff 256, h 4), "small" (4+4, 256, 1024, 4), "base" or "big" (Table 3) and leaves
- * the other fields. TFM_E_INVALID for another name. since 0.2 */
+
+/*
+ * Sets the sizes of "tiny" (4+4 layers, d_model 128, d_ff 256, 4 heads), "small" (4+4, 256, 1024, 4), "base" (6+6,
+ * 512, 2048, 8) or "big" (6+6, 1024, 4096, 16) and leaves the other fields.
+ * returns TFM_OK, TFM_E_INVALID (another name). since 0.2
+ */
 TFM_API tfm_status tfm_model_options_preset(tfm_model_options *options, const char *name, tfm_error *error);
-/* Sets one field by its name above, from text: numbers, or names ("pre", "halves", "none", "zero", "separate"). since 0.2 */
+
+/*
+ * Sets one field by its name above, from text: a number, or for a choice also its name ("pre", "halves", "none",
+ * "zero", "separate").
+ * returns TFM_OK, TFM_E_INVALID (unknown field, or a value out of its range). since 0.2
+ */
 TFM_API tfm_status tfm_model_options_set(tfm_model_options *options, const char *name, const char *value,
                                          tfm_error *error);
 
@@ -246,58 +320,110 @@ typedef struct tfm_model_costs {
     double   training_flops; /* per pair of one source and one target token: 3 * 2 * (source_macs + target_macs) */
 } tfm_model_costs;
 
-/* Costs of sentences of n source and m target tokens; struct_size = sizeof *costs. since 0.2 */
+/*
+ * Costs of sentences of n source and m target tokens; struct_size = sizeof *costs. Nothing is allocated.
+ * returns TFM_OK, TFM_E_INVALID (a configuration that cannot be), TFM_E_UNSUPPORTED. since 0.2
+ */
 TFM_API tfm_status tfm_model_options_costs(tfm_model_costs *costs, size_t struct_size, const tfm_model_options *options,
                                            uint32_t n, uint32_t m, tfm_error *error);
 
 /* One weight tensor, lent by its owner: float32, row-major, matrices stored [out][in]. */
 typedef struct tfm_parameter {
     const char  *name;     /* "encoder.layers.0.attention.query.weight" */
-    const float *data;
+    const float *data;     /* the product of the shape's numbers        */
     uint32_t     rank;     /* 1 or 2                  */
     uint32_t     shape[3]; /* unused entries are 1    */
 } tfm_parameter;
 
-/* Creates a model with random weights (PAPER 1.11). tokenizer may be NULL; it is copied. since 0.2 */
+/*
+ * Creates a model with random weights, which depend on the configuration and seed alone. tokenizer may be NULL, else
+ * it is copied; it must not have more tokens than vocab_size. out: owned by the caller, NULL on failure.
+ * returns TFM_OK, TFM_E_INVALID, TFM_E_UNSUPPORTED (an option that this version does not know), TFM_E_NOMEM.
+ *         since 0.2
+ */
 TFM_API tfm_status tfm_model_create(tfm_model **out, const tfm_model_options *options, const tfm_tokenizer *tokenizer,
                                     tfm_error *error);
-/* Creates a model from given weights, one entry for each parameter of the configuration, in any order; copied. since 0.2 */
+
+/*
+ * Creates a model from given weights: one entry for each parameter of the configuration, in any order; copied. Names
+ * and shapes are those of tfm_model_parameter_at(). The rest as tfm_model_create().
+ * returns TFM_OK, TFM_E_INVALID (a parameter too many, missing, twice, or of another shape), TFM_E_UNSUPPORTED,
+ *         TFM_E_NOMEM. since 0.2
+ */
 TFM_API tfm_status tfm_model_create_from(tfm_model **out, const tfm_model_options *options, const tfm_tokenizer *tokenizer,
                                          const tfm_parameter *parameters, size_t n_parameters, tfm_error *error);
 
 /* How to load a model. Start from tfm_load_options_init(). */
 typedef struct tfm_load_options {
-    uint32_t struct_size;
+    uint32_t struct_size; /* set by the _init function: how many bytes the caller knows */
     uint32_t skip_checksum; /* nonzero: the weights are believed, not read and compared with their checksum; default 0 */
     const tfm_allocator *allocator; /* NULL: malloc; must outlive the model */
 } tfm_load_options;
 
+/* Fills *options with the defaults above; pass sizeof *options. NULL is ignored. since 0.2 */
 TFM_API void tfm_load_options_init(tfm_load_options *options, size_t struct_size);
-/* Maps a model file, or the model inside a training checkpoint. options NULL: defaults.
- * returns TFM_E_IO when it cannot be opened, TFM_E_FORMAT when it is not a whole, valid, undamaged model. since 0.2 */
-TFM_API tfm_status tfm_model_load(tfm_model **out, const char *path, const tfm_load_options *options, tfm_error *error);
-/* Writes the model file (doc/format.md) under a temporary name, syncs it and renames it: an old file survives any failure. since 0.2 */
-TFM_API tfm_status tfm_model_save(const tfm_model *model, const char *path, tfm_error *error);
+
 /*
- * The same in a type: TFM_DTYPE_F32, or _INT8 for a quantised model, a quarter of the size, which decoders use from the file as it lies
- * there. A quantised model translates, scores and shows attention; training, averaging and saving as float32 are TFM_E_UNSUPPORTED, and
- * so are its matrices as parameters. tfm_model_save() saves it quantised. since 0.2
+ * Maps a model file, or the model inside a training checkpoint. The file must stay as it is while the model lives;
+ * it may be renamed or deleted. out: owned by the caller, NULL on failure. options NULL: defaults.
+ * returns TFM_OK, TFM_E_INVALID, TFM_E_IO (cannot be opened), TFM_E_FORMAT (not a whole, valid, undamaged model),
+ *         TFM_E_UNSUPPORTED (of a later version), TFM_E_NOMEM. since 0.2
+ */
+TFM_API tfm_status tfm_model_load(tfm_model **out, const char *path, const tfm_load_options *options, tfm_error *error);
+
+/*
+ * Writes the model file (doc/format.md) under a temporary name, syncs and renames it: an old file survives any
+ * failure. A quantised model is saved quantised.
+ * returns TFM_OK, TFM_E_INVALID, TFM_E_IO, TFM_E_NOMEM. since 0.2
+ */
+TFM_API tfm_status tfm_model_save(const tfm_model *model, const char *path, tfm_error *error);
+
+/*
+ * The same in a type: TFM_DTYPE_F32, or TFM_DTYPE_INT8 for a quantised model of a quarter of the size, which
+ * decoders use from the file as it lies there. A quantised model translates, scores and shows attention; it cannot
+ * be trained, averaged or saved as float32, and its matrices are no parameters.
+ * returns TFM_OK, TFM_E_INVALID (another type, weights that are not finite), TFM_E_UNSUPPORTED (float32 of a
+ *         quantised model), TFM_E_IO, TFM_E_NOMEM. since 0.2
  */
 TFM_API tfm_status tfm_model_save_as(const tfm_model *model, const char *path, uint32_t dtype, tfm_error *error);
-/* TFM_DTYPE_F32, or _INT8 for a quantised model. since 0.2 */
+
+/* TFM_DTYPE_F32, or TFM_DTYPE_INT8 for a quantised model. since 0.2 */
 TFM_API uint32_t tfm_model_dtype(const tfm_model *model);
-/* Element-wise mean of the weights of models of one configuration, summed in double precision (6.1). since 0.2 */
+
+/*
+ * Element-wise mean of the weights of n_models models of one configuration, summed in double precision (6.1).
+ * Tokenizer and allocator are those of the first. out: owned by the caller, NULL on failure.
+ * returns TFM_OK, TFM_E_INVALID (none, or different configurations), TFM_E_UNSUPPORTED (quantised), TFM_E_NOMEM.
+ *         since 0.2
+ */
 TFM_API tfm_status tfm_model_average(tfm_model **out, const tfm_model *const *models, size_t n_models, tfm_error *error);
+
+/* Ends a model, and all that it lent; not while a decoder uses it. NULL is ignored. since 0.2 */
 TFM_API void tfm_model_free(tfm_model *model);
 
-/* Copies the configuration (d_k, d_v and source_vocab_size resolved) into *options. since 0.2 */
+/*
+ * Copies the configuration, with d_k, d_v and source_vocab_size resolved, into *options; pass sizeof *options.
+ * since 0.2
+ */
 TFM_API void tfm_model_get_options(tfm_model_options *options, size_t struct_size, const tfm_model *model);
-/* The tokenizer inside the model; lent; NULL when it has none. since 0.2 */
+
+/* The tokenizer inside the model, lent by it; NULL when it has none. since 0.2 */
 TFM_API const tfm_tokenizer *tfm_model_tokenizer(const tfm_model *model);
-/* Parameters without copying: by index in file order, or by name. TFM_E_INVALID when there is none; TFM_E_UNSUPPORTED when it is a
- * matrix of a quantised model: *out then has its name and shape, and data NULL. since 0.2 */
+
+/* Number of parameter tensors; 0 for NULL. since 0.2 */
 TFM_API size_t tfm_model_parameter_count(const tfm_model *model);
+
+/*
+ * A parameter without copying, by its index in file order, 0 up to the count; *out is lent by the model.
+ * returns TFM_OK, TFM_E_INVALID (there is none), TFM_E_UNSUPPORTED (a matrix of a quantised model: *out has its name
+ *         and shape, and data NULL). since 0.2
+ */
 TFM_API tfm_status tfm_model_parameter_at(tfm_parameter *out, const tfm_model *model, size_t index, tfm_error *error);
+
+/*
+ * The same by its name.
+ * returns as tfm_model_parameter_at(). since 0.2
+ */
 TFM_API tfm_status tfm_model_parameter_named(tfm_parameter *out, const tfm_model *model, const char *name, tfm_error *error);
 
 /* -------------------------------------------------------------------------------------------------- decoder ---- */
@@ -308,6 +434,7 @@ TFM_API tfm_status tfm_model_parameter_named(tfm_parameter *out, const tfm_model
  */
 typedef struct tfm_decoder tfm_decoder;
 
+/* When a sentence ends (tfm_decoder_options.stop_rule). */
 #define TFM_STOP_BEST  0 /* a sentence ends when its best finished hypothesis cannot be beaten; exact for the first answer, and
                             with n_best > 1 when n_best are finished and the worst of them cannot be beaten */
 #define TFM_STOP_WORST 1 /* the 2017 rule: its worst finished hypothesis cannot be beaten */
@@ -315,8 +442,9 @@ typedef struct tfm_decoder tfm_decoder;
 /* Called between steps with the sentences done so far. Nonzero cancels: the call returns TFM_E_CANCELLED. */
 typedef int32_t (*tfm_decode_progress_fn)(void *user, size_t done, size_t total);
 
+/* How to search. Start from tfm_decoder_options_init(). */
 typedef struct tfm_decoder_options {
-    uint32_t struct_size;
+    uint32_t struct_size; /* set by the _init function: how many bytes the caller knows */
     uint32_t beam;            /* hypotheses kept; 1: greedy; 1..1024, default 4 (6.1)                          */
     float    alpha;           /* length penalty ((5 + |Y|) / 6)^alpha, EOS counted; >= 0, default 0.6 (6.1)     */
     uint32_t n_best;          /* hypotheses returned per sentence, 1..beam; default 1                          */
@@ -330,57 +458,107 @@ typedef struct tfm_decoder_options {
     uint32_t n_threads;       /* 0: all cores; default 1                                                       */
     const tfm_allocator *allocator; /* NULL: malloc; must outlive the decoder */
     tfm_decode_progress_fn progress; /* NULL: none */
-    void *progress_user;
+    void *progress_user; /* passed to progress */
     uint32_t min_length;      /* EOS is not offered before it would be this many tokens, EOS counted: its logit counts as -infinity;
                                  a sentence whose longest output is below ends without it; at most max_length; default 0 */
     uint32_t dtype;           /* TFM_DTYPE_* of the matrices and of their products; default float32. A quantised model has its own:
                                  float32, the default, means int8 there, and bfloat16 is TFM_E_UNSUPPORTED */
 } tfm_decoder_options;
 
+/* Fills *options with the defaults above; pass sizeof *options. NULL is ignored. since 0.2 */
 TFM_API void tfm_decoder_options_init(tfm_decoder_options *options, size_t struct_size);
+
 /*
- * The first decoder of a type packs the model's matrices for it, with the model's allocator and the decoder's threads; all decoders of
- * that type share them, and the model keeps them. Decoders may be created at the same time: one packs, the others wait. since 0.2
+ * Creates a decoder on a model, which must outlive it. The first one of a type packs the model's matrices for it,
+ * with the model's allocator and the decoder's threads; all decoders of that type share them, and the model keeps
+ * them. Decoders may be created at the same time: one packs, the others wait. out: owned by the caller, NULL on
+ * failure. options: copied.
+ * returns TFM_OK, TFM_E_INVALID, TFM_E_UNSUPPORTED (bfloat16 of a quantised model, an option that this version does
+ *         not know), TFM_E_IO (a thread could not be started), TFM_E_NOMEM. since 0.2
  */
 TFM_API tfm_status tfm_decoder_create(tfm_decoder **out, const tfm_model *model, const tfm_decoder_options *options,
                                       tfm_error *error);
+
+/* Ends a decoder, and all that it lent. NULL is ignored. since 0.2 */
 TFM_API void tfm_decoder_free(tfm_decoder *decoder);
 
 /*
- * Translates lines; results stay in the decoder until its next call. An empty or all-blank line gives an empty text with score 0.
- * Needs a model with a tokenizer (else TFM_E_INVALID). Invalid UTF-8: TFM_E_FORMAT, names the line. since 0.2
+ * Translates n_lines lines, which are not kept; results stay in the decoder until its next call. An empty or
+ * all-blank line gives an empty text with score 0.
+ * returns TFM_OK, TFM_E_INVALID (a model without tokenizer, a line of more than max_source tokens), TFM_E_FORMAT
+ *         (invalid UTF-8; names the line), TFM_E_CANCELLED, TFM_E_NOMEM. After a failure there are no results.
+ *         since 0.2
  */
 TFM_API tfm_status tfm_decoder_translate(tfm_decoder *decoder, const tfm_text *lines, size_t n_lines, tfm_error *error);
-/* The same on ids; sources contain EOS if they shall (the paper's do). An empty source gives an empty result. since 0.2 */
+
+/*
+ * The same on ids; sources contain EOS if they shall (the paper's do). An empty source gives an empty result.
+ * returns TFM_OK, TFM_E_INVALID (an id outside of the vocabulary, a source that is too long), TFM_E_CANCELLED,
+ *         TFM_E_NOMEM. since 0.2
+ */
 TFM_API tfm_status tfm_decoder_translate_ids(tfm_decoder *decoder, const tfm_ids *sources, size_t n_sources,
                                              tfm_error *error);
-/* Results of the last translation: sentence < n, rank < count, best first. Lent until the next call. since 0.2 */
-TFM_API size_t   tfm_decoder_count(const tfm_decoder *decoder, size_t sentence);
-TFM_API tfm_text tfm_decoder_text(const tfm_decoder *decoder, size_t sentence, size_t rank); /* terminated by NUL as well */
-TFM_API tfm_ids  tfm_decoder_ids(const tfm_decoder *decoder, size_t sentence, size_t rank);  /* EOS kept when produced    */
-TFM_API double   tfm_decoder_score(const tfm_decoder *decoder, size_t sentence, size_t rank);/* log-probability / length penalty;
-                                                                                                unpenalised if no EOS came */
-/* Decoding steps (new target tokens per hypothesis) that the sentence took. since 0.2 */
+
+/*
+ * Number of results of a sentence of the last translation, at most n_best; 0 when sentence is out of range. Results
+ * are numbered by rank, 0 being the best, and lent until the decoder's next call. since 0.2
+ */
+TFM_API size_t tfm_decoder_count(const tfm_decoder *decoder, size_t sentence);
+
+/*
+ * The text of a result, followed by a NUL that does not count; empty when it is out of range, or of a model without
+ * tokenizer. since 0.2
+ */
+TFM_API tfm_text tfm_decoder_text(const tfm_decoder *decoder, size_t sentence, size_t rank);
+
+/* The ids of a result, EOS kept when it was produced; empty when it is out of range. since 0.2 */
+TFM_API tfm_ids tfm_decoder_ids(const tfm_decoder *decoder, size_t sentence, size_t rank);
+
+/*
+ * Log-probability over the length penalty, in nats; unpenalised if no EOS came. NaN when it is out of range.
+ * since 0.2
+ */
+TFM_API double tfm_decoder_score(const tfm_decoder *decoder, size_t sentence, size_t rank);
+
+/* Decoding steps (new target tokens of each hypothesis) that the sentence took; 0 when it is out of range. since 0.2 */
 TFM_API uint32_t tfm_decoder_steps(const tfm_decoder *decoder, size_t sentence);
 
-/* Natural-log probability of each target token given its source, EOS included. Same rules for text as translation. since 0.2 */
+/*
+ * Natural-log probability of each target token given its source, EOS included: line i of targets belongs to line i
+ * of sources. Text is taken as by tfm_decoder_translate(). Results stay in the decoder until its next call.
+ * returns as tfm_decoder_translate(). since 0.2
+ */
 TFM_API tfm_status tfm_decoder_logprobs(tfm_decoder *decoder, const tfm_text *sources, const tfm_text *targets, size_t n_pairs,
                                         tfm_error *error);
-/* On ids; targets contain EOS if they shall. since 0.2 */
+
+/*
+ * The same on ids; sources and targets contain EOS if they shall.
+ * returns as tfm_decoder_translate_ids(). since 0.2
+ */
 TFM_API tfm_status tfm_decoder_logprobs_ids(tfm_decoder *decoder, const tfm_ids *sources, const tfm_ids *targets,
                                             size_t n_pairs, tfm_error *error);
-/* Results of the last logprobs call: n_tokens values, lent; the sum of the pair; NaN when index is out of range. since 0.2 */
+
+/*
+ * The values of a pair of the last tfm_decoder_logprobs(), one for each target token, in nats; *n_tokens receives
+ * their number. Lent until the decoder's next call; NULL and 0 when pair is out of range. since 0.2
+ */
 TFM_API const float *tfm_decoder_token_logprobs(const tfm_decoder *decoder, size_t pair, size_t *n_tokens);
+
+/* Their sum; NaN when pair is out of range. since 0.2 */
 TFM_API double tfm_decoder_pair_logprob(const tfm_decoder *decoder, size_t pair);
 
+/* Kinds of attention. */
 #define TFM_ATTENTION_ENCODER 0 /* encoder self-attention                      */
 #define TFM_ATTENTION_DECODER 1 /* masked decoder self-attention               */
 #define TFM_ATTENTION_CROSS   2 /* decoder queries on the encoder's output     */
 
 /*
- * Attention weights of one layer and head while the model reads a pair (teacher forcing): rows are queries, columns keys, each row
- * sums to 1. *weights is lent until the decoder's next call; *rows, *cols receive its shape. target is ignored (may be empty) for
- * TFM_ATTENTION_ENCODER. Decoder queries: position 0 reads the start symbol and predicts token 0. since 0.2
+ * Attention weights of one layer and head while the model reads a pair (teacher forcing): rows are queries, columns
+ * keys, each row sums to 1. *weights [*rows][*cols] is lent until the decoder's next call. kind: TFM_ATTENTION_*;
+ * layer and head count from 0. target is ignored, and may be empty, for TFM_ATTENTION_ENCODER. Query 0 of the
+ * decoder reads the start symbol and predicts token 0.
+ * returns TFM_OK, TFM_E_INVALID (no such kind, layer or head, an empty sequence, an id outside of the vocabulary),
+ *         TFM_E_NOMEM. since 0.2
  */
 TFM_API tfm_status tfm_decoder_attention(const float **weights, size_t *rows, size_t *cols, tfm_decoder *decoder,
                                          tfm_ids source, tfm_ids target, uint32_t kind, uint32_t layer, uint32_t head,
@@ -394,9 +572,11 @@ TFM_API tfm_status tfm_decoder_attention(const float **weights, size_t *rows, si
  */
 typedef struct tfm_trainer tfm_trainer;
 
+/* Label smoothing (tfm_trainer_options.smoothing). */
 #define TFM_SMOOTHING_PAPER   0 /* 1 - eps on the target, eps / (V - 1) on every other id */
 #define TFM_SMOOTHING_UNIFORM 1 /* 1 - eps on the target, plus eps / V on every id          */
 
+/* Events of a training (tfm_progress.event). */
 #define TFM_EVENT_STEP       0 /* an update of the weights                                  */
 #define TFM_EVENT_EPOCH      1 /* the training data was read once more                      */
 #define TFM_EVENT_VALID      2 /* valid_* are new                                           */
@@ -405,7 +585,7 @@ typedef struct tfm_trainer tfm_trainer;
 
 /* What happened. Lent for the time of the callback. Grows at the end. */
 typedef struct tfm_progress {
-    uint32_t struct_size;
+    uint32_t struct_size;     /* bytes that this library fills; a field behind them is not there            */
     uint32_t event;           /* TFM_EVENT_*                                                              */
     uint64_t step;            /* updates so far, those before a resume included                           */
     uint64_t epoch;           /* passes over the data finished                                            */
@@ -436,8 +616,9 @@ typedef int32_t (*tfm_progress_fn)(void *user, const tfm_progress *progress);
  */
 typedef int32_t (*tfm_reduce_fn)(void *user, float *values, size_t n);
 
+/* How to train. Start from tfm_trainer_options_init(). */
 typedef struct tfm_trainer_options {
-    uint32_t struct_size;
+    uint32_t struct_size; /* set by the _init function: how many bytes the caller knows */
     uint32_t n_threads;         /* 0: all cores (default)                                                       */
     uint64_t seed;              /* order of the data and dropout; default 1                                     */
     float    dropout;           /* P_drop on each sub-layer's output before it is added (5.4); [0, 1), default 0.1 */
@@ -446,7 +627,9 @@ typedef struct tfm_trainer_options {
     float    dropout_relu;      /* after the ReLU; default 0                                                     */
     float    label_smoothing;   /* eps_ls of 5.4; [0, 1), default 0.1                                            */
     uint32_t smoothing;         /* TFM_SMOOTHING_*; default paper                                                */
-    float    adam_beta1, adam_beta2, adam_eps; /* 5.3: 0.9, 0.98, 1e-9                                           */
+    float    adam_beta1;        /* decay of the first moment (5.3); [0, 1), default 0.9                         */
+    float    adam_beta2;        /* decay of the second moment; [0, 1), default 0.98                             */
+    float    adam_eps;          /* added to the root of the second moment; > 0, default 1e-9                    */
     float    lr_scale;          /* factor on the rate of eq. (3); default 1                                     */
     uint32_t warmup;            /* warmup_steps of eq. (3); default 4000                                         */
     float    clip_norm;         /* larger gradients are scaled down to this norm; 0: no clipping (default)       */
@@ -469,11 +652,11 @@ typedef struct tfm_trainer_options {
     uint32_t n_ranks;           /* default 1: batch i of the epoch goes to rank i mod n_ranks                    */
     uint32_t replace_invalid;   /* nonzero: invalid UTF-8 becomes U+FFFD instead of an error; default 0           */
     tfm_reduce_fn reduce;       /* needed when n_ranks > 1                                                       */
-    void *reduce_user;
+    void *reduce_user; /* passed to reduce */
     tfm_progress_fn progress;   /* NULL: none */
-    void *progress_user;
+    void *progress_user; /* passed to progress */
     tfm_log_fn log;             /* NULL: silence */
-    void *log_user;
+    void *log_user; /* passed to log */
     const tfm_allocator *allocator; /* NULL: malloc; must outlive the trainer */
     uint64_t memory;            /* bytes that the training may take: a batch that needs more is worked off in pieces, its gradients
                                    are the same but for the rounding of their sums. 0: no limit, whole batches (default) */
@@ -481,18 +664,30 @@ typedef struct tfm_trainer_options {
     uint32_t reserved;          /* 0 */
 } tfm_trainer_options;
 
+/* Fills *options with the defaults above; pass sizeof *options. NULL is ignored. since 0.2 */
 TFM_API void tfm_trainer_options_init(tfm_trainer_options *options, size_t struct_size);
 
-/* Starts from model's weights and tokenizer, which are copied: create or load a model first. since 0.2 */
+/*
+ * Starts from the weights and the tokenizer of a model, which are copied: create or load one first. out: owned by
+ * the caller, NULL on failure. options: copied, checkpoint_path too.
+ * returns TFM_OK, TFM_E_INVALID, TFM_E_UNSUPPORTED (a quantised model, an option that this version does not know),
+ *         TFM_E_IO (a thread could not be started), TFM_E_NOMEM. since 0.2
+ */
 TFM_API tfm_status tfm_trainer_create(tfm_trainer **out, const tfm_model *model, const tfm_trainer_options *options,
                                       tfm_error *error);
+
 /*
- * Continues a checkpoint: weights, moments, step and data position. With the same options and data the run goes on with the bits of an
- * uninterrupted one; a different seed or other data is refused when the data is set. A batch is cut into the pieces of the checkpoint,
- * whatever memory says now: a warning tells when they need more. since 0.2
+ * Continues a checkpoint: weights, moments, step and data position. With the same options and data the run goes on
+ * with the bits of an uninterrupted one; a different seed or other data is refused when the data is set. A batch is
+ * cut into the pieces of the checkpoint, whatever memory says now: a warning tells when they need more. out: owned
+ * by the caller, NULL on failure.
+ * returns TFM_OK, TFM_E_INVALID, TFM_E_IO, TFM_E_FORMAT (not a whole, valid checkpoint), TFM_E_UNSUPPORTED (of a
+ *         later version), TFM_E_NOMEM. since 0.2
  */
 TFM_API tfm_status tfm_trainer_resume(tfm_trainer **out, const char *checkpoint, const tfm_trainer_options *options,
                                       tfm_error *error);
+
+/* Ends a trainer. NULL is ignored. since 0.2 */
 TFM_API void tfm_trainer_free(tfm_trainer *trainer);
 
 /* Counts of what the data gave. */
@@ -501,7 +696,7 @@ typedef struct tfm_data_report {
     uint64_t blank;         /* skipped: source or target empty              */
     uint64_t too_long;      /* skipped: more than max_length tokens          */
     uint64_t source_tokens; /* of the used pairs, EOS counted                */
-    uint64_t target_tokens;
+    uint64_t target_tokens; /* likewise                                      */
     uint64_t unknown;       /* TFM_UNK among them                            */
     uint64_t piece_tokens;  /* a batch is worked off in pieces of at most so many source and target tokens: batch_tokens, or
                                fewer for the sake of memory                  */
@@ -509,29 +704,59 @@ typedef struct tfm_data_report {
 } tfm_data_report;
 
 /*
- * Training data: line i of sources belongs to line i of targets; encoded and copied. The model needs a tokenizer. report may be NULL, else
- * struct_size = sizeof *report. TFM_E_INVALID when no pair is left (says why), TFM_E_FORMAT for invalid UTF-8 (names side and line). since 0.2
+ * Training data: line i of sources belongs to line i of targets; encoded and copied. The model needs a tokenizer.
+ * report may be NULL, else struct_size = sizeof *report.
+ * returns TFM_OK, TFM_E_INVALID (no pair is left, says why; too little memory; after a resume, other data than
+ *         before), TFM_E_FORMAT (invalid UTF-8; names side and line), TFM_E_NOMEM. since 0.2
  */
 TFM_API tfm_status tfm_trainer_set_data(tfm_trainer *trainer, const tfm_text *sources, const tfm_text *targets, size_t n_pairs,
                                         tfm_data_report *report, size_t struct_size, tfm_error *error);
-/* The same on ids, EOS included. since 0.2 */
+
+/*
+ * The same on ids, EOS included.
+ * returns TFM_OK, TFM_E_INVALID (as above, or an id outside of the vocabulary), TFM_E_NOMEM. since 0.2
+ */
 TFM_API tfm_status tfm_trainer_set_data_ids(tfm_trainer *trainer, const tfm_ids *sources, const tfm_ids *targets,
                                             size_t n_pairs, tfm_data_report *report, size_t struct_size, tfm_error *error);
-/* Validation data: as above, never dropped for its length (up to 4096 tokens). since 0.2 */
+
+/*
+ * Validation data, as tfm_trainer_set_data(); never dropped for its length, which may be up to 4096 tokens a side.
+ * returns TFM_OK, TFM_E_INVALID (no pair is left, or a longer one), TFM_E_FORMAT (invalid UTF-8), TFM_E_NOMEM.
+ *         since 0.2
+ */
 TFM_API tfm_status tfm_trainer_set_valid(tfm_trainer *trainer, const tfm_text *sources, const tfm_text *targets, size_t n_pairs,
                                          tfm_error *error);
 
-/* One update. *progress (struct_size = sizeof) receives what a callback would; no callback is made. since 0.2 */
+/*
+ * One update. *progress receives what a callback would, with struct_size = sizeof *progress, or is NULL; no callback
+ * is made.
+ * returns TFM_OK, TFM_E_INVALID (no data; a gradient that is not finite: the weights are unchanged), TFM_E_IO
+ *         (reduce failed: likewise), TFM_E_NOMEM. since 0.2
+ */
 TFM_API tfm_status tfm_trainer_step(tfm_trainer *trainer, tfm_progress *progress, size_t struct_size, tfm_error *error);
-/* Trains until a limit, patience, or a callback ends it, with validation and checkpoints. since 0.2 */
+
+/*
+ * Trains until a limit, patience, or a callback ends it, with validation and checkpoints.
+ * returns TFM_OK, TFM_E_CANCELLED (by a callback), or as tfm_trainer_step(); TFM_E_IO also when a checkpoint cannot
+ *         be written. since 0.2
+ */
 TFM_API tfm_status tfm_trainer_run(tfm_trainer *trainer, tfm_error *error);
-/* Writes a checkpoint, atomically. since 0.2 */
+
+/*
+ * Writes a checkpoint under a temporary name, syncs and renames it: an old file survives any failure.
+ * returns TFM_OK, TFM_E_INVALID (no data was set), TFM_E_IO, TFM_E_NOMEM. since 0.2
+ */
 TFM_API tfm_status tfm_trainer_save(tfm_trainer *trainer, const char *path, tfm_error *error);
-/* A copy of the present weights. since 0.2 */
+
+/*
+ * A copy of the present weights as a model. out: owned by the caller, NULL on failure.
+ * returns TFM_OK, TFM_E_INVALID, TFM_E_NOMEM. since 0.2
+ */
 TFM_API tfm_status tfm_trainer_model(tfm_model **out, const tfm_trainer *trainer, tfm_error *error);
 
 /* ------------------------------------------------------------------------------------------------- profiles ---- */
 
+/* Kinds of entries (tfm_profile_entry.kind). */
 #define TFM_PROFILE_OPERATION 0 /* of the model, one after another                                                    */
 #define TFM_PROFILE_PHASE     1 /* of the work as a whole, likewise: a training step, a translation is made of several */
 
@@ -540,18 +765,31 @@ typedef struct tfm_profile_entry {
     uint32_t kind;     /* TFM_PROFILE_*                                                             */
     uint32_t reserved; /* 0 */
     const char *name;  /* "linear", "linear backward", "forward"; static storage                    */
-    uint64_t calls;
-    double   seconds;
+    uint64_t calls;    /* how often                                                                 */
+    double   seconds;  /* in all                                                                    */
     double   flops;    /* of its matrix products, 2 for each multiply-add; 0 for phases             */
 } tfm_profile_entry;
 
-/* Entries of a profile, those without calls included; later versions may have more, or other names. 0 when trainer is NULL. since 0.2 */
+/*
+ * Entries of a profile, those without calls included; later versions may have more, or other names. 0 when trainer
+ * is NULL. since 0.2
+ */
 TFM_API size_t tfm_trainer_profile_count(const tfm_trainer *trainer);
-/* struct_size = sizeof *out. TFM_E_INVALID when there is no such entry. since 0.2 */
+
+/*
+ * Entry index of the profile; struct_size = sizeof *out.
+ * returns TFM_OK, TFM_E_INVALID (there is no such entry). since 0.2
+ */
 TFM_API tfm_status tfm_trainer_profile_at(tfm_profile_entry *out, size_t struct_size, const tfm_trainer *trainer, size_t index,
                                           tfm_error *error);
+
 /* The same of translations; scoring and attention weights are not counted. since 0.2 */
 TFM_API size_t tfm_decoder_profile_count(const tfm_decoder *decoder);
+
+/*
+ * The same of translations.
+ * returns as tfm_trainer_profile_at(). since 0.2
+ */
 TFM_API tfm_status tfm_decoder_profile_at(tfm_profile_entry *out, size_t struct_size, const tfm_decoder *decoder, size_t index,
                                           tfm_error *error);
 
@@ -559,7 +797,7 @@ TFM_API tfm_status tfm_decoder_profile_at(tfm_profile_entry *out, size_t struct_
 
 /* Scaled dot-product attention, eq. (1), on raw buffers. */
 typedef struct tfm_attention_options {
-    uint32_t struct_size;
+    uint32_t struct_size; /* set by the _init function: how many bytes the caller knows */
     uint32_t causal;      /* nonzero: query i sees keys j <= i + (n_keys - n_queries); default 0        */
     uint32_t window;      /* nonzero: and |i + n_keys - n_queries - j| <= window (restricted, section 4); default 0 */
     float    scale;       /* 0: 1 / sqrt(d_k) (default)                                                  */
@@ -570,29 +808,37 @@ typedef struct tfm_attention_options {
     const tfm_allocator *allocator; /* NULL: malloc */
 } tfm_attention_options;
 
+/* Fills *options with the defaults above; pass sizeof *options. NULL is ignored. since 0.2 */
 TFM_API void tfm_attention_options_init(tfm_attention_options *options, size_t struct_size);
+
 /*
- * out [n_queries][d_v] = softmax(q k^T * scale + mask) v; q [n_queries][d_k], k [n_keys][d_k], v [n_keys][d_v], row-major.
- * weights: NULL, or [n_queries][n_keys]. A query that sees no key gives zeros; a hidden key may hold anything, NaN too. options
- * NULL: defaults. Takes about n_keys * (d_k + d_v) floats of memory per thread, never n_queries * n_keys; with window r, time is
- * O(r n_queries). since 0.2
+ * out [n_queries][d_v] = softmax(q k^T * scale + mask) v, with q [n_queries][d_k], k [n_keys][d_k], v [n_keys][d_v],
+ * row-major; sizes in 1..2^31. weights: NULL, or [n_queries][n_keys]. options NULL: defaults. A query that sees no
+ * key gives zeros; a hidden key may hold anything, NaN too. out and weights must not overlap the inputs.
+ * Takes about n_keys * (d_k + d_v) floats of memory per thread, never n_queries * n_keys; with window r, time is O(r
+ * n_queries). Thread safety: any number of calls at once.
+ * returns TFM_OK, TFM_E_INVALID, TFM_E_UNSUPPORTED (an option that this version does not know), TFM_E_IO (a thread
+ *         could not be started), TFM_E_NOMEM. since 0.2
  */
 TFM_API tfm_status tfm_attention(float *out, float *weights, const float *q, const float *k, const float *v, size_t n_queries,
                                  size_t n_keys, size_t d_k, size_t d_v, const tfm_attention_options *options,
                                  tfm_error *error);
 
+/* How text becomes tokens (tfm_bleu_options.tokenize). */
 #define TFM_BLEU_TOKENIZE_13A  0 /* mteval-v13a, sacreBLEU's default                    */
 #define TFM_BLEU_TOKENIZE_NONE 1 /* text is already tokenised: split at white space     */
 #define TFM_BLEU_TOKENIZE_INTL 2 /* mteval-v14 --international-tokenization             */
 #define TFM_BLEU_TOKENIZE_CHAR 3 /* every character is a token                          */
 
+/* What orders without a match count (tfm_bleu_options.smooth). */
 #define TFM_BLEU_SMOOTH_EXP   0 /* k-th zero precision becomes 100 / (2^k * total): sacreBLEU */
 #define TFM_BLEU_SMOOTH_NONE  1 /* any zero precision makes the score 0: multi-bleu.perl       */
 #define TFM_BLEU_SMOOTH_FLOOR 2 /* zero counts become smooth_value (default 0.1)               */
 #define TFM_BLEU_SMOOTH_ADD_K 3 /* smooth_value (default 1) is added to counts and totals, n > 1 */
 
+/* Which BLEU. Start from tfm_bleu_options_init(). */
 typedef struct tfm_bleu_options {
-    uint32_t struct_size;
+    uint32_t struct_size; /* set by the _init function: how many bytes the caller knows */
     uint32_t tokenize;        /* TFM_BLEU_TOKENIZE_*; default 13a                                            */
     uint32_t smooth;          /* TFM_BLEU_SMOOTH_*; default exp                                              */
     float    smooth_value;    /* < 0: the method's default (default)                                         */
@@ -603,19 +849,27 @@ typedef struct tfm_bleu_options {
     const tfm_allocator *allocator; /* NULL: malloc */
 } tfm_bleu_options;
 
+/* What tfm_bleu() found. Grows at the end. */
 typedef struct tfm_bleu_result {
     double   score;         /* percent                                                   */
     double   brevity;       /* penalty, 0..1                                             */
     double   precisions[8]; /* percent, per order                                        */
-    uint64_t matches[8], totals[8];
-    uint64_t hyp_length, ref_length; /* tokens; of several references the closest, then shortest, counts */
+    uint64_t matches[8];    /* n-grams of the hypotheses that a reference has, per order */
+    uint64_t totals[8];     /* n-grams of the hypotheses, per order                      */
+    uint64_t hyp_length;    /* tokens of the hypotheses                                  */
+    uint64_t ref_length;    /* tokens of the references; of several the closest, then shortest, counts */
     char     signature[160];/* "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:libtransformer-0.2.0" */
 } tfm_bleu_result;
 
+/* Fills *options with the defaults above; pass sizeof *options. NULL is ignored. since 0.2 */
 TFM_API void tfm_bleu_options_init(tfm_bleu_options *options, size_t struct_size);
+
 /*
- * Corpus BLEU (Papineni et al. 2002). refs[r][i] is reference r of hypothesis i; each n_hyps long. struct_size = sizeof *result;
- * options NULL: defaults. since 0.2
+ * Corpus BLEU (Papineni et al. 2002) of n_hyps hypotheses against n_refs references of each: refs[r][i] is reference
+ * r of hypothesis i. struct_size = sizeof *result; options NULL: defaults. Thread safety: any number of calls at
+ * once.
+ * returns TFM_OK, TFM_E_INVALID (nothing to judge, an option out of range), TFM_E_UNSUPPORTED (an option that this
+ *         version does not know), TFM_E_NOMEM. since 0.2
  */
 TFM_API tfm_status tfm_bleu(tfm_bleu_result *result, size_t struct_size, const tfm_text *hyps, size_t n_hyps,
                             const tfm_text *const *refs, size_t n_refs, const tfm_bleu_options *options,
@@ -633,8 +887,9 @@ typedef struct tfm_measurement {
     double bytes;      /* that a call must read and write at least, each once                                */
 } tfm_measurement;
 
+/* How to measure. Start from tfm_measure_options_init(). */
 typedef struct tfm_measure_options {
-    uint32_t struct_size;
+    uint32_t struct_size; /* set by the _init function: how many bytes the caller knows */
     uint32_t n_threads; /* of a product; 0: all cores; default 1                                             */
     uint32_t dtype;     /* of a product: TFM_DTYPE_*; default float32                                         */
     uint32_t reserved;  /* 0 */
@@ -642,17 +897,32 @@ typedef struct tfm_measure_options {
     const tfm_allocator *allocator; /* NULL: malloc */
 } tfm_measure_options;
 
+/* Fills *options with the defaults above; pass sizeof *options. NULL is ignored. since 0.2 */
 TFM_API void tfm_measure_options_init(tfm_measure_options *options, size_t struct_size);
-/* Inner loops that can be measured, and instruction sets ("twins") of this CPU that they are compiled for: 0 is portable C, the last
- * one is what the library uses. since 0.2 */
+
+/* Number of inner loops that can be measured. since 0.2 */
 TFM_API size_t tfm_measure_kernel_count(void);
+
+/*
+ * Number of instruction sets ("twins") of this CPU that they are compiled for: 0 is portable C, the last one is what
+ * the library uses. since 0.2
+ */
 TFM_API size_t tfm_measure_twin_count(void);
-/* One inner loop on operands in the caches, on the calling thread; struct_size = sizeof *result, options NULL: defaults.
- * TFM_E_INVALID when there is no such kernel or twin. since 0.2 */
+
+/*
+ * Times one inner loop, 0 up to the count, of one twin on operands in the caches, on the calling thread; struct_size
+ * = sizeof *result, options NULL: defaults.
+ * returns TFM_OK, TFM_E_INVALID (no such kernel or twin, an option out of range), TFM_E_UNSUPPORTED, TFM_E_NOMEM.
+ *         since 0.2
+ */
 TFM_API tfm_status tfm_measure_kernel(tfm_measurement *result, size_t struct_size, size_t kernel, size_t twin,
                                       const tfm_measure_options *options, tfm_error *error);
-/* The product of a linear layer, c [m][n] = a [m][k] b^T with b [n][k]; struct_size = sizeof *result, options NULL:
- * defaults. Sizes in 1..2^31. since 0.2 */
+
+/*
+ * Times the product of a linear layer, c [m][n] = a [m][k] b^T with b [n][k]; sizes in 1..2^31. struct_size = sizeof
+ * *result, options NULL: defaults.
+ * returns TFM_OK, TFM_E_INVALID, TFM_E_UNSUPPORTED, TFM_E_IO (a thread could not be started), TFM_E_NOMEM. since 0.2
+ */
 TFM_API tfm_status tfm_measure_product(tfm_measurement *result, size_t struct_size, size_t m, size_t n, size_t k,
                                        const tfm_measure_options *options, tfm_error *error);
 

@@ -14,7 +14,7 @@ esac
 
 "$root/examples/install_missing.sh" gcc=gcc g++=g++ /usr/include/stdio.h=libc6-dev meson=meson ninja=ninja-build \
     pkg-config=pkg-config python3=python3 check.pc=check libutf8proc.pc=libutf8proc-dev jansson.pc=libjansson-dev \
-    zlib.pc=zlib1g-dev groff=groff-base
+    zlib.pc=zlib1g-dev groff=groff-base doxygen=doxygen
 cd "$root"
 passed=0 failed=0 skipped=0
 
