@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Doxygen makes the reference without a warning, and each function says since when it is there and what it returns.
+"""Doxygen makes the reference without a warning and without dead links; each function says since when it is there, and
+what it returns.
 
 Usage: check_reference.py SOURCE_ROOT VERSION
 """
@@ -11,8 +12,9 @@ import sys
 import tempfile
 import xml.etree.ElementTree
 
-# Faults planted in a copy of the header: (what stands there, what takes its place).
+# Faults planted in copies of header and README: (what stands there, what takes its place).
 PLANTED = {
+    "a link of a page that leads nowhere": (r"\]\(doc/guide\.md\)", "](doc/guide.html)"),
     "a function without a comment": (r"/\* Ends a model.*?\*/", ""),
     "a field without a comment": (r"(uint32_t beam;) +/\*.*?\*/", r"\1"),
     "a constant without a comment": (r"(#define TFM_STOP_WORST 1) /\*.*?\*/", r"\1"),
@@ -50,10 +52,18 @@ def gaps(folder):
         yield "there is no function in the reference"
 
 
+def dead_links(folder):
+    for path in sorted(folder.glob("*.html")):
+        for target in re.findall(r'(?:href|src)="([^"#]+)', path.read_text()):
+            if not re.match(r"[a-z]+:", target) and not (folder / target).exists():
+                yield f"{path.name}: {target} leads nowhere"
+
+
 def faults(root, version):
     with tempfile.TemporaryDirectory() as out:
         said = make(root, version, out)
-        return said or "\n".join(gaps(pathlib.Path(out) / "xml"))
+        out = pathlib.Path(out)
+        return said or "\n".join([*gaps(out / "xml"), *dead_links(out / "html")])
 
 
 def copy(root, to):
@@ -68,10 +78,12 @@ def test_itself(root, version):
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
             copy(root, folder)
-            header = folder / "include/transformer.h"
-            text, n = re.subn(old, new, header.read_text(), count=1, flags=re.S)
-            header.write_text(text)
-            if not n or not faults(folder, version):
+            changed = 0
+            for path in (folder / "include/transformer.h", folder / "README.md"):
+                text, n = re.subn(old, new, path.read_text(), count=1, flags=re.S)
+                path.write_text(text)
+                changed += n
+            if not changed or not faults(folder, version):
                 sys.exit(f"self-test: {name} is not found")
 
 

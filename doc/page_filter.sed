@@ -1,0 +1,3 @@
+# Links of the pages as Doxygen wants them: the header's leads to its reference, those to other sources become plain text.
+s,\]\((\.\./)?include/transformer\.h\),](@ref transformer.h),g
+s,\[([^]]+)\]\([^):#]+\.(c|h|hpp|py|sh)\),\1,g
