@@ -31,12 +31,14 @@ PLANTED = {
     "lib/other/f.c": "",
     "lib/api/g.c": '#include "../train/step.h"\n',
     "examples/h.c": '#include "base/base.h"\n',
+    "examples/h.cpp": '#include "base/base.h"\n',
     "examples/cli/i.c": '#include "../../lib/base/base.h"\n',
 }
 ALLOWED = {
     "lib/api/ok.c": '#include "train/step.h"\nTFM_API int x;\n',
     "lib/kernels/ok.c": '#include <immintrin.h>\n#include "transformer.h"\n',
     "examples/cli/cli.h": "",
+    "examples/ok.cpp": '#include "transformer.hpp"\n',
     "examples/cli/ok.c": '#include "cli.h"\n#include <transformer.h>\n',
 }
 
@@ -59,7 +61,7 @@ def library_faults(path, module, text):
 def example_faults(path, text):
     for number, line in enumerate(text.splitlines(), 1):
         found = INCLUDE.match(line)
-        if found and found[1] == '"' and found[2] != "transformer.h":
+        if found and found[1] == '"' and found[2] not in ("transformer.h", "transformer.hpp"):
             if "/" in found[2] or not (path.parent / found[2]).exists():
                 yield number, f"an example may not include {found[2]}: it uses the public header alone"
 
@@ -68,7 +70,7 @@ def faults(root):
     for path in sorted(root.glob("lib/**/*.[ch]")):
         module = path.relative_to(root / "lib").parts[0]
         yield from ((path, *fault) for fault in library_faults(path, module, path.read_text()))
-    for path in sorted(root.glob("examples/**/*.[ch]")):
+    for path in sorted(root.glob("examples/**/*.[ch]*")):
         yield from ((path, *fault) for fault in example_faults(path, path.read_text()))
 
 

@@ -1,0 +1,365 @@
+/* transformer.hpp: training, translation, scoring, attention, metrics; lambdas that stop, throw, and move along. */
+#include <cmath>
+#include <numeric>
+
+#include "cpp_models.hpp"
+
+namespace
+{
+
+bool near(double a, double b, double bound)
+{
+    return std::fabs(a - b) <= bound;
+}
+
+/* ------------------------------------------------------------------------------------------------ training ---- */
+
+START_TEST(training_to_translation)
+{
+    const tfm::model m = trained_model(200);
+    tfm::decoder d(m);
+
+    d.translate(english);
+    for (std::size_t i = 0; i < german.size(); i++) {
+        ck_assert_msg(d.text(i) == german[i], "%s -> %s", english[i].c_str(), std::string(d.text(i)).c_str());
+        ck_assert(m.tokenizer().decode(d.ids(i)) == german[i]);
+        ck_assert_int_eq(d.ids(i)[d.ids(i).size() - 1], TFM_EOS);
+        ck_assert_uint_ge(d.steps(i), d.ids(i).size());
+        ck_assert_uint_eq(d.count(i), 1);
+        ck_assert(d.score(i) < 0 && d.score(i) > -1);
+    }
+    ck_assert(d.text(99).empty() && d.count(99) == 0);
+}
+END_TEST
+
+START_TEST(data_is_reported)
+{
+    tfm::trainer t(small_model(), quick_training(1));
+    const tfm_data_report report = t.set_data({"please", "", "thank you"}, {"bitte", "leer", "danke"});
+
+    ck_assert_uint_eq(report.pairs, 2);
+    ck_assert_uint_eq(report.blank, 1);
+    require_status(TFM_E_INVALID, "2 sources, but 1 targets", [&] { t.set_data({"a", "b"}, {"c"}); });
+    require_status(TFM_E_INVALID, "", [&] { t.set_data({""}, {""}); });
+    t.set_valid(english, german);
+    require_status(TFM_E_INVALID, "6 sources, but 0 targets", [&] { t.set_valid(english, strings()); });
+    const std::vector<ids> sources = {{10, 11, TFM_EOS}, {12, TFM_EOS}}, targets = {{20, TFM_EOS}, {21, 22, TFM_EOS}};
+    ck_assert_uint_eq(t.set_data_ids(sources, targets).target_tokens, 5);
+}
+END_TEST
+
+START_TEST(steps_are_those_of_a_run)
+{
+    tfm::trainer stepped(small_model(), quick_training(5)), run(small_model(), quick_training(5));
+
+    stepped.set_data(english, german);
+    run.set_data(english, german);
+    for (std::uint64_t i = 1; i <= 5; i++) {
+        const tfm_progress p = stepped.step();
+        ck_assert_uint_eq(p.step, i);
+        ck_assert(p.loss > 0);
+    }
+    run.run();
+    ck_assert(same_weights(stepped.model(), run.model()));
+    ck_assert(!same_weights(stepped.model(), small_model()));
+}
+END_TEST
+
+START_TEST(a_checkpoint_goes_on)
+{
+    tfm::trainer first(small_model(), quick_training(10));
+    first.set_data(english, german);
+    for (int i = 0; i < 4; i++) first.step();
+    first.save(path);
+    first.run();
+    tfm::trainer second = tfm::trainer::resume(path, quick_training(10));
+    second.set_data(english, german);
+    second.run();
+    ck_assert(same_weights(first.model(), second.model()));
+}
+END_TEST
+
+START_TEST(trainers_move_with_their_lambdas)
+{
+    std::vector<std::uint64_t> steps;
+    tfm::trainer_options o = quick_training(3);
+    o.progress = [&, copied = std::string("kept by the trainer, not by the options")](const tfm_progress &p) {
+        if (p.event == TFM_EVENT_STEP) steps.push_back(p.step + copied.size() - copied.size());
+        return false;
+    };
+    tfm::trainer a(small_model(), o);
+    o.progress = nullptr;
+    a.set_data(english, german);
+    tfm::trainer b = std::move(a);
+    ck_assert(a.get() == nullptr && b.get() != nullptr);
+    require_status(TFM_E_INVALID, "moved", [&] { a.run(); });
+    require_status(TFM_E_INVALID, "", [&] { a.model(); });
+    ck_assert(a.profile().empty());
+    tfm::trainer c(small_model(), quick_training(1));
+    c = std::move(b);
+    c.run();
+    ck_assert(steps == (std::vector<std::uint64_t>{1, 2, 3}));
+}
+END_TEST
+
+START_TEST(training_is_cancelled)
+{
+    tfm::trainer_options o = quick_training(100);
+    o.progress = [](const tfm_progress &p) { return p.step == 3; };
+    tfm::trainer t(small_model(), o);
+    t.set_data(english, german);
+    require_status(TFM_E_CANCELLED, "", [&] { t.run(); });
+    ck_assert_uint_eq(t.step().step, 4); /* everything is valid */
+}
+END_TEST
+
+START_TEST(what_progress_throws_comes_out_of_run)
+{
+    bool armed = true;
+    tfm::trainer_options o = quick_training(5);
+    o.progress = [&](const tfm_progress &p) {
+        if (armed && p.step == 2) throw stop();
+        return false;
+    };
+    tfm::trainer t(small_model(), o);
+    t.set_data(english, german);
+    thrown_by<stop>([&] { t.run(); });
+    armed = false;
+    t.run(); /* it was thrown once */
+    ck_assert(same_weights(t.model(), [] {
+        tfm::trainer whole(small_model(), quick_training(5));
+        whole.set_data(english, german);
+        whole.run();
+        return whole.model();
+    }()));
+}
+END_TEST
+
+START_TEST(ranks_are_summed_by_a_lambda)
+{
+    std::size_t calls = 0;
+    bool broken = false;
+    tfm::trainer_options o = quick_training(3);
+    o.n_ranks = 2;
+    o.batch_tokens = 30;
+    require_status(TFM_E_INVALID, "reduce", [&] { tfm::trainer t(small_model(), o); });
+    o.reduce = [&](tfm::span<float> values) {
+        if (broken) throw stop();
+        calls += !values.empty();
+        for (float &value : values) value *= 2; /* both ranks have the same */
+    };
+    tfm::trainer t(small_model(), o);
+    t.set_data(english, german);
+    t.step();
+    ck_assert_uint_gt(calls, 0);
+    broken = true;
+    thrown_by<stop>([&] { t.step(); });
+}
+END_TEST
+
+START_TEST(trainers_tell_their_log)
+{
+    std::string told;
+    tfm::trainer first(small_model(), quick_training(10));
+    first.set_data(english, german);
+    first.step();
+    first.save(path);
+    tfm::trainer_options o = quick_training(10);
+    o.memory = 1; /* less than the pieces of the checkpoint need: a warning */
+    o.log = [&](std::int32_t, std::string_view message) { told = message; };
+    tfm::trainer::resume(path, o).set_data(english, german);
+    ck_assert(!told.empty());
+    o.log = [](std::int32_t, std::string_view) { throw stop(); };
+    tfm::trainer second = tfm::trainer::resume(path, o);
+    thrown_by<stop>([&] { second.set_data(english, german); });
+}
+END_TEST
+
+/* ------------------------------------------------------------------------------------------------ decoding ---- */
+
+START_TEST(n_best_lists)
+{
+    const tfm::model m = trained_model(60);
+    tfm::decoder_options o;
+    o.n_best = 3;
+    tfm::decoder d(m, o);
+
+    d.translate({"good morning"});
+    ck_assert_uint_eq(d.count(0), 3);
+    for (std::size_t rank = 1; rank < 3; rank++) {
+        ck_assert(d.score(0, rank) <= d.score(0, rank - 1));
+        ck_assert(d.text(0, rank) != d.text(0, 0));
+    }
+    const std::string best(d.text(0));
+    std::vector<ids> sources = {m.tokenizer().encode("good morning")};
+    sources[0].push_back(TFM_EOS);
+    d.translate_ids(sources);
+    ck_assert(m.tokenizer().decode(d.ids(0)) == best);
+    require_status(TFM_E_FORMAT, "2", [&] { d.translate({"a", "\xFF"}); });
+}
+END_TEST
+
+START_TEST(pairs_are_scored)
+{
+    const tfm::model m = trained_model(100);
+    tfm::decoder d(m);
+
+    d.logprobs({"thank you", "thank you"}, {"danke", "bitte"});
+    const tfm::span<const float> tokens = d.token_logprobs(0);
+    ck_assert_uint_eq(tokens.size(), m.tokenizer().encode("danke").size() + 1);
+    ck_assert(near(std::accumulate(tokens.begin(), tokens.end(), 0.0), d.pair_logprob(0), 1e-5));
+    ck_assert(d.pair_logprob(0) > d.pair_logprob(1));
+    ck_assert(d.token_logprobs(2).empty() && std::isnan(d.pair_logprob(2)));
+    const double by_text = d.pair_logprob(0);
+    ids source = m.tokenizer().encode("thank you"), target = m.tokenizer().encode("danke");
+    source.push_back(TFM_EOS);
+    target.push_back(TFM_EOS);
+    d.logprobs_ids({source}, {target});
+    ck_assert(d.pair_logprob(0) == by_text);
+    require_status(TFM_E_INVALID, "1 sources, but 2 targets", [&] { d.logprobs({"a"}, {"b", "c"}); });
+}
+END_TEST
+
+START_TEST(attention_of_a_pair)
+{
+    const tfm::model m = small_model();
+    tfm::decoder d(m);
+    const ids source = {10, 11, 12, TFM_EOS}, target = {20, 21, TFM_EOS};
+    const tfm::matrix cross = d.attention(source, target, TFM_ATTENTION_CROSS, 0, 3);
+
+    ck_assert(cross.rows == 3 && cross.cols == 4);
+    for (std::size_t r = 0; r < cross.rows; r++)
+        ck_assert(near(std::accumulate(cross[r].begin(), cross[r].end(), 0.0), 1, 1e-6));
+    const tfm::matrix self = d.attention(source, target, TFM_ATTENTION_DECODER, 0, 0);
+    ck_assert(self[0][0] == 1.0f && self[0][1] == 0.0f && self[1][0] > 0.0f);
+    ck_assert(d.attention(source, {}, TFM_ATTENTION_ENCODER, 0, 0).cols == 4);
+    require_status(TFM_E_INVALID, "4", [&] { d.attention(source, target, TFM_ATTENTION_CROSS, 0, 4); });
+}
+END_TEST
+
+START_TEST(translation_is_watched_and_cancelled)
+{
+    const tfm::model m = small_model();
+    std::size_t calls = 0, total_seen = 0;
+    enum { WATCH, CANCEL, THROW } what = WATCH;
+    tfm::decoder_options o;
+    o.progress = [&](std::size_t, std::size_t total) {
+        calls++;
+        total_seen = total;
+        if (what == THROW) throw stop();
+        return what == CANCEL;
+    };
+    tfm::decoder first(m, o), d = std::move(first);
+
+    d.translate(english);
+    ck_assert_uint_gt(calls, 0);
+    ck_assert_uint_eq(total_seen, english.size());
+    const std::string answer(d.text(0));
+    what = CANCEL;
+    require_status(TFM_E_CANCELLED, "", [&] { d.translate(english); });
+    what = THROW;
+    thrown_by<stop>([&] { d.translate(english); });
+    what = WATCH;
+    d.translate(english);
+    ck_assert(d.text(0) == answer);
+    require_status(TFM_E_INVALID, "moved", [&] { first.translate(english); });
+    require_status(TFM_E_INVALID, "", [&] { first.attention({}, {}, TFM_ATTENTION_CROSS, 0, 0); });
+    ck_assert(first.count(0) == 0 && first.text(0).empty() && first.get() == nullptr);
+}
+END_TEST
+
+START_TEST(time_is_accounted_for)
+{
+    const auto calls = [](const std::vector<tfm_profile_entry> &profile) {
+        return std::accumulate(profile.begin(), profile.end(), std::uint64_t{0},
+                               [](std::uint64_t sum, const tfm_profile_entry &e) { return sum + e.calls; });
+    };
+    const tfm::model m = small_model();
+    tfm::decoder d(m);
+    tfm::trainer t(m, quick_training(1));
+
+    ck_assert(!d.profile().empty() && calls(d.profile()) == 0);
+    d.translate(english);
+    ck_assert_uint_gt(calls(d.profile()), 0);
+    t.set_data(english, german);
+    t.run();
+    ck_assert_uint_gt(calls(t.profile()), 0);
+}
+END_TEST
+
+/* ------------------------------------------------------------------------------------- mathematics, metrics ---- */
+
+START_TEST(attention_on_buffers)
+{
+    const std::vector<float> identity = {1, 0, 0, 1}, v = {2, 0, 0, 4};
+    std::vector<float> out(4), weights(4);
+    tfm::attention_options causal;
+    causal.causal = 1;
+
+    tfm::attention(out, weights, identity, identity, v, 2, 2, 2, 2);
+    ck_assert(near(static_cast<double>(weights[0]), 0.669761549, 2e-7));
+    ck_assert(near(static_cast<double>(out[3]), 2.679046197, 5e-7));
+    tfm::attention(out, {}, identity, identity, v, 2, 2, 2, 2, causal);
+    ck_assert(out[0] == 2.0f && out[1] == 0.0f);
+    require_status(TFM_E_INVALID, "v has 4 numbers, not 2 * 3", [&] {
+        std::vector<float> wide(6);
+        tfm::attention(wide, {}, identity, identity, v, 2, 2, 2, 3);
+    });
+    require_status(TFM_E_INVALID, "weights has 3", [&] {
+        std::vector<float> three(3);
+        tfm::attention(out, three, identity, identity, v, 2, 2, 2, 2);
+    });
+    /* 2^63 + 2 rows of 2 are 4 numbers modulo 2^64. */
+    const std::size_t many = (SIZE_MAX >> 1) + 3;
+    require_status(TFM_E_INVALID, "out", [&] { tfm::attention(out, {}, identity, identity, v, many, 2, 2, 2); });
+}
+END_TEST
+
+START_TEST(bleu_of_several_references)
+{
+    const strings hyps = {"the cat sat on the mat", "there is a dog here"};
+    const strings refs = {"the cat sat on the mat today", "there was a dog here"};
+    tfm::bleu_options o;
+    o.tokenize = TFM_BLEU_TOKENIZE_NONE;
+
+    const tfm_bleu_result one = tfm::bleu(hyps, {refs}, o);
+    ck_assert(near(one.score, 67.747020, 1e-6));
+    ck_assert(near(tfm::bleu(hyps, {refs, hyps}).score, 100, 1e-9));
+    require_status(TFM_E_INVALID, "2 hypotheses, but 1 references", [&] { tfm::bleu(hyps, {{"one"}}); });
+    require_status(TFM_E_INVALID, "", [&] { tfm::bleu(hyps, {}); });
+}
+END_TEST
+
+START_TEST(measuring)
+{
+    tfm::measure_options o;
+    o.seconds = 0;
+    const std::size_t kernels = tfm::measure_kernel_count(), twins = tfm::measure_twin_count();
+
+    ck_assert(kernels > 0 && twins > 0);
+    ck_assert_str_eq(tfm::measure_kernel(0, 0, o).twin, "ref");
+    ck_assert(tfm::measure_product(7, 19, 30, o).flops == 2.0 * 7 * 19 * 30);
+    require_status(TFM_E_INVALID, "", [&] { tfm::measure_kernel(kernels, 0, o); });
+    require_status(TFM_E_INVALID, "", [&] { tfm::measure_product(0, 1, 1, o); });
+}
+END_TEST
+
+START_TEST(versions_agree)
+{
+    const std::string header = std::to_string(TFM_VERSION_MAJOR) + "." + std::to_string(TFM_VERSION_MINOR) + "." +
+                               std::to_string(TFM_VERSION_PATCH);
+    ck_assert_str_eq(tfm::version(), header.c_str());
+}
+END_TEST
+
+} // namespace
+
+int main()
+{
+    return run_tests("cpp_runs",
+                     {training_to_translation, data_is_reported, steps_are_those_of_a_run, a_checkpoint_goes_on,
+                      trainers_move_with_their_lambdas, training_is_cancelled, what_progress_throws_comes_out_of_run,
+                      ranks_are_summed_by_a_lambda, trainers_tell_their_log, n_best_lists, pairs_are_scored,
+                      attention_of_a_pair, translation_is_watched_and_cancelled, time_is_accounted_for,
+                      attention_on_buffers, bleu_of_several_references, measuring, versions_agree});
+}
