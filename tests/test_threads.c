@@ -69,6 +69,51 @@ START_TEST(many_short_rounds)
 }
 END_TEST
 
+typedef struct lateness {
+    atomic_uint of_worker;
+    atomic_bool slow;
+} lateness;
+
+static void slow_for_the_worker(void *arg, size_t task, size_t thread)
+{
+    lateness *l = arg;
+
+    (void)task;
+    if (thread) atomic_fetch_add(&l->of_worker, 1);
+    const useconds_t slow = thread ? 20000 : 1000; /* the worker gets one of three, and is the last */
+    usleep(atomic_load(&l->slow) ? slow : 1);
+}
+
+/* Whether the worker took a task of some loops of quick tasks. */
+static bool worker_helps(tfm_pool *pool, lateness *l)
+{
+    atomic_store(&l->slow, false);
+    atomic_store(&l->of_worker, 0);
+    for (size_t round = 0; round < 5; round++) tfm_pool_run(pool, slow_for_the_worker, l, 4);
+    return atomic_load(&l->of_worker) > 0;
+}
+
+/* How long it rests is up to the machine; that it does, and that it comes back, is not. */
+START_TEST(a_thread_that_keeps_others_waiting_rests)
+{
+    tfm_pool *pool = new_pool(2);
+    lateness l = {0};
+    size_t rested = 0;
+
+    for (size_t attempt = 0; attempt < 8; attempt++) {
+        while (!worker_helps(pool, &l)) usleep(1000); /* it is back */
+        atomic_store(&l.slow, true);
+        tfm_pool_run(pool, slow_for_the_worker, &l, 3);
+        rested += !worker_helps(pool, &l);
+    }
+    ck_assert_uint_ge(rested, 3); /* others may hold the caller up for as long as the rest lasts */
+    while (!worker_helps(pool, &l)) usleep(1000);
+    atomic_store(&l.slow, true);
+    tfm_pool_run(pool, slow_for_the_worker, &l, 3);
+    tfm_pool_free(pool); /* does not wait for a rest to end */
+}
+END_TEST
+
 typedef struct scratches {
     atomic_uint busy[9], shared;
 } scratches;
@@ -201,6 +246,7 @@ static Suite *suite(void)
 
     tcase_add_test(c, every_task_runs_once);
     tcase_add_test(c, many_short_rounds);
+    tcase_add_test(c, a_thread_that_keeps_others_waiting_rests);
     tcase_add_test(c, two_tasks_never_share_a_thread_number);
     tcase_add_test(c, zero_threads_means_all_cores);
     tcase_add_test(c, too_many_threads_is_an_error);

@@ -1,17 +1,26 @@
-/* The thread pool: tasks are taken by an atomic counter; who finds none looks again for some microseconds, then sleeps. */
+/*
+ * The thread pool: tasks are taken by an atomic counter; who finds none looks again for some microseconds, then sleeps. A thread whose
+ * core is taken away while it has a task keeps the others waiting: it rests for a while, longer each time, and they go on without it.
+ */
 #include "base/threads.h"
+
+#include "base/clock.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
     MAX_THREADS = 1024,
     PATIENCE = 4000, /* pauses: 50 to 200 microseconds, more than lies between two loops of a step and than a wake-up takes */
 };
+
+/* Seconds. Late: about a turn of a scheduler. Rests begin short, as the neighbour may be gone, and double while it is not. */
+static const double late = 2e-3, first_rest = 4e-3, longest_rest = 0.512;
 
 struct tfm_pool {
     tfm_allocator allocator;
@@ -22,6 +31,7 @@ struct tfm_pool {
         tfm_pool *pool;
         pthread_t thread;
         size_t index;
+        double rest, rested; /* how long it rested the last time, and until when */
     } *workers;
     size_t patience; /* looks at the state before a thread goes to sleep */
     /* The present loop. Who has taken a task may read the rest: the loop does not end before that task does. */
@@ -31,8 +41,9 @@ struct tfm_pool {
     atomic_size_t untaken, unfinished;
     /* Sleep. A sleeper first counts itself and then looks at the state again; a waker changes the state and then looks for sleepers. */
     pthread_mutex_t mutex;
-    pthread_cond_t work, done;
+    pthread_cond_t work, done, end;
     atomic_size_t asleep;
+    double waiting_since; /* of a caller that is asleep */
     atomic_bool caller_asleep, quit;
 };
 
@@ -43,17 +54,20 @@ static void pause_briefly(void)
 #endif
 }
 
-/* One task after the other until all are taken; whether there was any. */
-static bool take_tasks(tfm_pool *pool, size_t thread)
+enum { NOTHING, WORKED, LATE };
+
+/* One task after the other until all are taken; whether there was any, and whether the caller waited long for the last one. */
+static int take_tasks(tfm_pool *pool, size_t thread)
 {
-    bool any = false;
+    int any = NOTHING;
 
     for (size_t left = atomic_load(&pool->untaken); left;) {
         if (!atomic_compare_exchange_weak(&pool->untaken, &left, left - 1)) continue;
-        any = true;
+        if (!any) any = WORKED;
         pool->fn(pool->arg, pool->n_tasks - left, thread);
         if (atomic_fetch_sub(&pool->unfinished, 1) == 1 && atomic_load(&pool->caller_asleep)) {
             pthread_mutex_lock(&pool->mutex);
+            if (tfm_now() - pool->waiting_since > late) any = LATE;
             pthread_cond_signal(&pool->done);
             pthread_mutex_unlock(&pool->mutex);
         }
@@ -71,6 +85,23 @@ static void sleep_until_work(tfm_pool *pool)
     pthread_mutex_unlock(&pool->mutex);
 }
 
+/* Twice as long as the last time, unless it has worked for long since. */
+static void take_rest(tfm_pool *pool, struct worker *w)
+{
+    const double now = tfm_now();
+    struct timespec until;
+
+    w->rest = now - w->rested > 4.0 * w->rest ? first_rest : w->rest < longest_rest ? 2.0 * w->rest : longest_rest;
+    w->rested = now + w->rest;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += (long)(w->rest * 1e9);
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_mutex_lock(&pool->mutex);
+    while (!atomic_load(&pool->quit) && pthread_cond_timedwait(&pool->end, &pool->mutex, &until) == 0) continue;
+    pthread_mutex_unlock(&pool->mutex);
+}
+
 static void *worker_main(void *arg)
 {
     struct worker *w = arg;
@@ -78,7 +109,11 @@ static void *worker_main(void *arg)
     size_t looks = 0;
 
     while (!atomic_load(&pool->quit)) {
-        if (take_tasks(pool, w->index)) looks = 0;
+        const int took = take_tasks(pool, w->index);
+
+        if (took) looks = 0;
+        if (took == LATE) take_rest(pool, w);
+        else if (took == WORKED) continue;
         else if (looks++ < pool->patience) pause_briefly();
         else sleep_until_work(pool);
     }
@@ -92,6 +127,7 @@ static void wait_for_others(tfm_pool *pool)
         pause_briefly();
     }
     pthread_mutex_lock(&pool->mutex);
+    pool->waiting_since = tfm_now();
     atomic_store(&pool->caller_asleep, true);
     while (atomic_load(&pool->unfinished)) pthread_cond_wait(&pool->done, &pool->mutex);
     atomic_store(&pool->caller_asleep, false);
@@ -135,6 +171,7 @@ tfm_status tfm_pool_create(tfm_pool **out, uint32_t n_threads, const tfm_allocat
     pthread_mutex_init(&pool->mutex, NULL);
     pthread_cond_init(&pool->work, NULL);
     pthread_cond_init(&pool->done, NULL);
+    pthread_cond_init(&pool->end, NULL);
     pool->workers = tfm_alloc(&a, pool->n_threads, sizeof *pool->workers);
     if (!pool->workers) {
         tfm_pool_free(pool);
@@ -157,8 +194,10 @@ static void stop_workers(tfm_pool *pool)
     pthread_mutex_lock(&pool->mutex);
     atomic_store(&pool->quit, true);
     pthread_cond_broadcast(&pool->work);
+    pthread_cond_broadcast(&pool->end);
     pthread_mutex_unlock(&pool->mutex);
     for (size_t i = 0; i < pool->n_started; i++) pthread_join(pool->workers[i].thread, NULL);
+    pthread_cond_destroy(&pool->end);
     pthread_cond_destroy(&pool->done);
     pthread_cond_destroy(&pool->work);
     pthread_mutex_destroy(&pool->mutex);
