@@ -52,8 +52,8 @@ typedef enum tfm_status {
 
 /* Detail of one failure. Layout is frozen (256 bytes). */
 typedef struct tfm_error {
-    int32_t status;       /* a tfm_status                                          */
-    char    message[252]; /* one English line, no newline, always terminated       */
+    int32_t status;       /* a tfm_status                                    */
+    char    message[252]; /* one English line, no newline, always terminated */
 } tfm_error;
 
 /*
@@ -62,7 +62,7 @@ typedef struct tfm_error {
  */
 typedef struct tfm_allocator {
     void *(*resize)(void *user, void *ptr, size_t old_size, size_t new_size); /* as above; aligned like malloc's */
-    void *user; /* passed to resize */
+    void *user;                     /* passed to resize                */
 } tfm_allocator;
 
 /* A piece of UTF-8 text, not terminated. Layout is frozen. */
@@ -115,18 +115,19 @@ typedef struct tfm_tokenizer tfm_tokenizer;
 
 /* How to learn a tokenizer. Start from tfm_tokenizer_options_init(). */
 typedef struct tfm_tokenizer_options {
-    uint32_t struct_size; /* set by the _init function: how many bytes the caller knows */
-    uint32_t kind;          /* TFM_TOKENIZER_*; default BPE                                                     */
-    uint32_t vocab_size;    /* BPE: entries wanted, specials and 256 bytes included; default 8000               */
-    uint32_t merges;        /* subword-nmt: merge operations; default 10000. The vocabulary is what they leave   */
-    uint32_t min_frequency; /* a pair seen less often is not merged; default 2                                  */
-    uint32_t replace_invalid; /* 0: invalid UTF-8 is an error naming the line; 1: U+FFFD replaces it; default 0   */
-    uint32_t strict_size;   /* nonzero: a text that does not support vocab_size (or merges) is an error; 0: a smaller
-                               vocabulary and a warning; default 0                                             */
-    uint32_t reserved;      /* 0 */
-    const tfm_allocator *allocator; /* NULL: malloc; must outlive the tokenizer */
-    tfm_log_fn log;         /* NULL: silence */
-    void      *log_user; /* passed to log */
+    uint32_t struct_size;           /* set by the _init function: how many bytes the caller knows                     */
+    uint32_t kind;                  /* TFM_TOKENIZER_*; default BPE                                                   */
+    uint32_t vocab_size;            /* BPE: entries wanted, specials and 256 bytes included; 260..2^24, default 8000  */
+    uint32_t merges;                /* subword-nmt: merge operations; default 10000. The vocabulary is what they
+                                       leave */
+    uint32_t min_frequency;         /* a pair seen less often is not merged; >= 1, default 2                          */
+    uint32_t replace_invalid;       /* 0: invalid UTF-8 is an error naming the line; 1: U+FFFD replaces it; default 0 */
+    uint32_t strict_size;           /* nonzero: a text that does not support vocab_size (or merges) is an error; 0: a
+                                       smaller vocabulary and a warning; default 0 */
+    uint32_t reserved;              /* 0                                                                              */
+    const tfm_allocator *allocator; /* NULL: malloc; must outlive the tokenizer                                       */
+    tfm_log_fn log;                 /* NULL: silence                                                                  */
+    void      *log_user;            /* passed to log                                                                  */
 } tfm_tokenizer_options;
 
 /* Fills *options with the defaults above; pass sizeof *options. NULL is ignored. since 0.2 */
@@ -259,31 +260,31 @@ typedef struct tfm_model tfm_model;
 
 /* Sizes and form of a model. Start from tfm_model_options_init() or _preset(). */
 typedef struct tfm_model_options {
-    uint32_t struct_size; /* set by the _init function: how many bytes the caller knows */
-    uint32_t n_encoder_layers; /* N; 1..256, default 6                                            */
-    uint32_t n_decoder_layers; /* N; 1..256, default 6                                            */
-    uint32_t d_model;          /* width of a position; 1..65536, default 512                      */
-    uint32_t d_ff;             /* inner width of eq. (2); 1..1048576, default 2048                */
-    uint32_t n_heads;          /* h; 1..1024, default 8                                           */
-    uint32_t d_k;              /* width of a query and key per head; 0: d_model / n_heads; <= 4096 */
-    uint32_t d_v;              /* width of a value per head; 0: d_model / n_heads; <= 4096         */
-    uint32_t vocab_size;       /* target ids; 4..16777216; no default (a tokenizer sets it)        */
-    uint32_t source_vocab_size;/* 0: as vocab_size; must equal it when all embeddings are shared  */
-    uint32_t norm_order;       /* TFM_POST_NORM (default) or TFM_PRE_NORM                         */
-    uint32_t positions;        /* TFM_POSITIONS_*; default paper                                  */
-    uint32_t position_offset;  /* index of the first position; default 0                          */
-    uint32_t max_positions;    /* learned positions: rows of the table, longest sequence; default 256 */
-    uint32_t sharing;          /* TFM_SHARE_*; default all                                        */
-    uint32_t start;            /* TFM_START_*; default BOS                                        */
-    uint32_t attention_bias;   /* biases on Q, K, V, O; default 0                                 */
-    uint32_t ffn_bias;         /* b_1, b_2 of eq. (2); default 1                                  */
-    uint32_t softmax_bias;     /* bias of the output projection; default 0                        */
-    uint32_t init;             /* TFM_INIT_*; default fused                                       */
-    float    layer_norm_eps;   /* inside the root; > 0, default 1e-6                              */
-    uint32_t reserved;         /* 0 */
-    uint64_t seed;             /* of the random weights; default 1                                */
-    const tfm_allocator *allocator; /* NULL: malloc; must outlive the model; decoders take the memory of packed weights from it, each
-                                       in its own thread, one at a time */
+    uint32_t struct_size;           /* set by the _init function: how many bytes the caller knows          */
+    uint32_t n_encoder_layers;      /* N; 1..256, default 6                                                */
+    uint32_t n_decoder_layers;      /* N; 1..256, default 6                                                */
+    uint32_t d_model;               /* width of a position; 1..65536, default 512                          */
+    uint32_t d_ff;                  /* inner width of eq. (2); 1..1048576, default 2048                    */
+    uint32_t n_heads;               /* h; 1..1024, default 8                                               */
+    uint32_t d_k;                   /* width of a query and key per head; 0: d_model / n_heads; <= 4096    */
+    uint32_t d_v;                   /* width of a value per head; 0: d_model / n_heads; <= 4096            */
+    uint32_t vocab_size;            /* target ids; 4..16777216; no default (a tokenizer sets it)           */
+    uint32_t source_vocab_size;     /* 0: as vocab_size; must equal it when all embeddings are shared      */
+    uint32_t norm_order;            /* TFM_POST_NORM (default) or TFM_PRE_NORM                             */
+    uint32_t positions;             /* TFM_POSITIONS_*; default paper                                      */
+    uint32_t position_offset;       /* index of the first position; default 0                              */
+    uint32_t max_positions;         /* learned positions: rows of the table, longest sequence; default 256 */
+    uint32_t sharing;               /* TFM_SHARE_*; default all                                            */
+    uint32_t start;                 /* TFM_START_*; default BOS                                            */
+    uint32_t attention_bias;        /* biases on Q, K, V, O; default 0                                     */
+    uint32_t ffn_bias;              /* b_1, b_2 of eq. (2); default 1                                      */
+    uint32_t softmax_bias;          /* bias of the output projection; default 0                            */
+    uint32_t init;                  /* TFM_INIT_*; default fused                                           */
+    float    layer_norm_eps;        /* inside the root; > 0, default 1e-6                                  */
+    uint32_t reserved;              /* 0                                                                   */
+    uint64_t seed;                  /* of the random weights; default 1                                    */
+    const tfm_allocator *allocator; /* NULL: malloc; must outlive the model; decoders take the memory of packed
+                                       weights from it, each in its own thread, one at a time */
 } tfm_model_options;
 
 /*
@@ -309,14 +310,14 @@ TFM_API tfm_status tfm_model_options_set(tfm_model_options *options, const char 
 
 /* Parameter counts (PAPER Table 3's last column counts them) and multiply-add costs of a configuration. */
 typedef struct tfm_model_costs {
-    uint64_t attention;      /* parameters of one attention sub-layer                       */
-    uint64_t feedforward;    /* of one feed-forward sub-layer                               */
-    uint64_t encoder;        /* of the encoder stack with its norms                         */
-    uint64_t decoder;        /* of the decoder stack with its norms                         */
-    uint64_t embeddings;     /* embeddings, learned positions, output matrix and bias       */
-    uint64_t parameters;     /* all                                                         */
-    double   source_macs;    /* forward multiply-adds per source token                      */
-    double   target_macs;    /* forward multiply-adds per target token                      */
+    uint64_t attention;      /* parameters of one attention sub-layer                                            */
+    uint64_t feedforward;    /* of one feed-forward sub-layer                                                    */
+    uint64_t encoder;        /* of the encoder stack with its norms                                              */
+    uint64_t decoder;        /* of the decoder stack with its norms                                              */
+    uint64_t embeddings;     /* embeddings, learned positions, output matrix and bias                            */
+    uint64_t parameters;     /* all                                                                              */
+    double   source_macs;    /* forward multiply-adds per source token                                           */
+    double   target_macs;    /* forward multiply-adds per target token                                           */
     double   training_flops; /* per pair of one source and one target token: 3 * 2 * (source_macs + target_macs) */
 } tfm_model_costs;
 
@@ -331,8 +332,8 @@ TFM_API tfm_status tfm_model_options_costs(tfm_model_costs *costs, size_t struct
 typedef struct tfm_parameter {
     const char  *name;     /* "encoder.layers.0.attention.query.weight" */
     const float *data;     /* the product of the shape's numbers        */
-    uint32_t     rank;     /* 1 or 2                  */
-    uint32_t     shape[3]; /* unused entries are 1    */
+    uint32_t     rank;     /* 1 or 2                                    */
+    uint32_t     shape[3]; /* unused entries are 1                      */
 } tfm_parameter;
 
 /*
@@ -355,9 +356,10 @@ TFM_API tfm_status tfm_model_create_from(tfm_model **out, const tfm_model_option
 
 /* How to load a model. Start from tfm_load_options_init(). */
 typedef struct tfm_load_options {
-    uint32_t struct_size; /* set by the _init function: how many bytes the caller knows */
-    uint32_t skip_checksum; /* nonzero: the weights are believed, not read and compared with their checksum; default 0 */
-    const tfm_allocator *allocator; /* NULL: malloc; must outlive the model */
+    uint32_t struct_size;           /* set by the _init function: how many bytes the caller knows */
+    uint32_t skip_checksum;         /* nonzero: the weights are believed, not read and compared with their checksum;
+                                       default 0 */
+    const tfm_allocator *allocator; /* NULL: malloc; must outlive the model                       */
 } tfm_load_options;
 
 /* Fills *options with the defaults above; pass sizeof *options. NULL is ignored. since 0.2 */
@@ -444,25 +446,27 @@ typedef int32_t (*tfm_decode_progress_fn)(void *user, size_t done, size_t total)
 
 /* How to search. Start from tfm_decoder_options_init(). */
 typedef struct tfm_decoder_options {
-    uint32_t struct_size; /* set by the _init function: how many bytes the caller knows */
-    uint32_t beam;            /* hypotheses kept; 1: greedy; 1..1024, default 4 (6.1)                          */
-    float    alpha;           /* length penalty ((5 + |Y|) / 6)^alpha, EOS counted; >= 0, default 0.6 (6.1)     */
-    uint32_t n_best;          /* hypotheses returned per sentence, 1..beam; default 1                          */
-    uint32_t max_extra;       /* longest output = source tokens (EOS counted) + this; default 50 (6.1)          */
-    uint32_t max_length;      /* absolute longest output, EOS counted; 0: no other limit; default 0             */
-    uint32_t max_source;      /* a longer source (tokens, EOS counted) is refused; default 4096                 */
-    uint32_t stop_rule;       /* TFM_STOP_*; default best                                                      */
-    uint32_t allow_special;   /* nonzero: PAD and BOS may be produced; default 0                               */
-    uint32_t replace_invalid; /* nonzero: invalid UTF-8 becomes U+FFFD instead of an error; default 0           */
-    uint32_t batch_tokens;    /* source tokens translated together, times beam; default 4096                    */
-    uint32_t n_threads;       /* 0: all cores; default 1                                                       */
-    const tfm_allocator *allocator; /* NULL: malloc; must outlive the decoder */
-    tfm_decode_progress_fn progress; /* NULL: none */
-    void *progress_user; /* passed to progress */
-    uint32_t min_length;      /* EOS is not offered before it would be this many tokens, EOS counted: its logit counts as -infinity;
-                                 a sentence whose longest output is below ends without it; at most max_length; default 0 */
-    uint32_t dtype;           /* TFM_DTYPE_* of the matrices and of their products; default float32. A quantised model has its own:
-                                 float32, the default, means int8 there, and bfloat16 is TFM_E_UNSUPPORTED */
+    uint32_t struct_size;           /* set by the _init function: how many bytes the caller knows                 */
+    uint32_t beam;                  /* hypotheses kept; 1: greedy; 1..1024, default 4 (6.1)                       */
+    float    alpha;                 /* length penalty ((5 + |Y|) / 6)^alpha, EOS counted; >= 0, default 0.6 (6.1) */
+    uint32_t n_best;                /* hypotheses returned per sentence, 1..beam; default 1                       */
+    uint32_t max_extra;             /* longest output = source tokens (EOS counted) + this; default 50 (6.1)      */
+    uint32_t max_length;            /* absolute longest output, EOS counted; 0: no other limit; default 0         */
+    uint32_t max_source;            /* a longer source (tokens, EOS counted) is refused; >= 1, default 4096       */
+    uint32_t stop_rule;             /* TFM_STOP_*; default best                                                   */
+    uint32_t allow_special;         /* nonzero: PAD and BOS may be produced; default 0                            */
+    uint32_t replace_invalid;       /* nonzero: invalid UTF-8 becomes U+FFFD instead of an error; default 0       */
+    uint32_t batch_tokens;          /* source tokens translated together, times beam; >= 1, default 4096          */
+    uint32_t n_threads;             /* 1..1024; 0: all cores; default 1                                           */
+    const tfm_allocator *allocator; /* NULL: malloc; must outlive the decoder                                     */
+    tfm_decode_progress_fn progress; /* NULL: none                                                                */
+    void *progress_user;            /* passed to progress                                                         */
+    uint32_t min_length;            /* EOS is not offered before it would be this many tokens, EOS counted: its logit
+                                       counts as -infinity; a sentence whose longest output is below ends without it;
+                                       at most max_length; default 0 */
+    uint32_t dtype;                 /* TFM_DTYPE_* of the matrices and of their products; default float32. A
+                                       quantised model has its own: float32, the default, means int8 there, and
+                                       bfloat16 is TFM_E_UNSUPPORTED */
 } tfm_decoder_options;
 
 /* Fills *options with the defaults above; pass sizeof *options. NULL is ignored. since 0.2 */
@@ -585,26 +589,27 @@ typedef struct tfm_trainer tfm_trainer;
 
 /* What happened. Lent for the time of the callback. Grows at the end. */
 typedef struct tfm_progress {
-    uint32_t struct_size;     /* bytes that this library fills; a field behind them is not there            */
-    uint32_t event;           /* TFM_EVENT_*                                                              */
-    uint64_t step;            /* updates so far, those before a resume included                           */
-    uint64_t epoch;           /* passes over the data finished                                            */
-    uint64_t steps_total;     /* estimate of the last step; 0 when unknown                                */
-    uint64_t source_tokens;   /* of this step                                                             */
-    uint64_t target_tokens;   /* of this step                                                             */
-    double   loss;            /* mean label-smoothed cross-entropy per target token, nats (5.4)           */
-    double   nll;             /* mean -log p(target), nats: no smoothing; exp of it is the perplexity     */
-    double   learning_rate;   /* of this step                                                             */
-    double   gradient_norm;   /* Euclidean, before clipping                                               */
-    double   tokens_per_s;    /* target tokens a second, mean of the latest steps                         */
-    double   seconds;         /* of training, since this process began                                    */
-    double   seconds_left;    /* estimate; < 0 when unknown                                               */
-    double   valid_nll;       /* mean -log p per target token of the validation data                      */
-    double   valid_perplexity;/* exp(valid_nll)                                                           */
-    double   valid_bleu;      /* percent, tokens as the validation target has them (tokenize none); < 0 when not computed */
-    double   best_valid;      /* best valid_nll, or best BLEU when that is the criterion                   */
-    const char *path;         /* of the checkpoint                                                        */
-    const char *message;      /* of the last event                                                        */
+    uint32_t struct_size;      /* bytes that this library fills; a field behind them is not there      */
+    uint32_t event;            /* TFM_EVENT_*                                                          */
+    uint64_t step;             /* updates so far, those before a resume included                       */
+    uint64_t epoch;            /* passes over the data finished                                        */
+    uint64_t steps_total;      /* estimate of the last step; 0 when unknown                            */
+    uint64_t source_tokens;    /* of this step                                                         */
+    uint64_t target_tokens;    /* of this step                                                         */
+    double   loss;             /* mean label-smoothed cross-entropy per target token, nats (5.4)       */
+    double   nll;              /* mean -log p(target), nats: no smoothing; exp of it is the perplexity */
+    double   learning_rate;    /* of this step                                                         */
+    double   gradient_norm;    /* Euclidean, before clipping                                           */
+    double   tokens_per_s;     /* target tokens a second, mean of the latest steps                     */
+    double   seconds;          /* of training, since this process began                                */
+    double   seconds_left;     /* estimate; < 0 when unknown                                           */
+    double   valid_nll;        /* mean -log p per target token of the validation data                  */
+    double   valid_perplexity; /* exp(valid_nll)                                                       */
+    double   valid_bleu;       /* percent, tokens as the validation target has them (tokenize none); < 0 when not
+                                  computed */
+    double   best_valid;       /* best valid_nll, or best BLEU when that is the criterion              */
+    const char *path;          /* of the checkpoint                                                    */
+    const char *message;       /* of the last event                                                    */
 } tfm_progress;
 
 /* Nonzero stops the training cleanly: tfm_trainer_run() writes a checkpoint (if it has a path) and returns TFM_E_CANCELLED. */
@@ -618,50 +623,57 @@ typedef int32_t (*tfm_reduce_fn)(void *user, float *values, size_t n);
 
 /* How to train. Start from tfm_trainer_options_init(). */
 typedef struct tfm_trainer_options {
-    uint32_t struct_size; /* set by the _init function: how many bytes the caller knows */
-    uint32_t n_threads;         /* 0: all cores (default)                                                       */
-    uint64_t seed;              /* order of the data and dropout; default 1                                     */
-    float    dropout;           /* P_drop on each sub-layer's output before it is added (5.4); [0, 1), default 0.1 */
-    float    dropout_embedding; /* on the sum of embedding and position; < 0: as dropout; default -1              */
-    float    dropout_attention; /* on attention weights; default 0                                               */
-    float    dropout_relu;      /* after the ReLU; default 0                                                     */
-    float    label_smoothing;   /* eps_ls of 5.4; [0, 1), default 0.1                                            */
-    uint32_t smoothing;         /* TFM_SMOOTHING_*; default paper                                                */
-    float    adam_beta1;        /* decay of the first moment (5.3); [0, 1), default 0.9                         */
-    float    adam_beta2;        /* decay of the second moment; [0, 1), default 0.98                             */
-    float    adam_eps;          /* added to the root of the second moment; > 0, default 1e-9                    */
-    float    lr_scale;          /* factor on the rate of eq. (3); default 1                                     */
-    uint32_t warmup;            /* warmup_steps of eq. (3); default 4000                                         */
-    float    clip_norm;         /* larger gradients are scaled down to this norm; 0: no clipping (default)       */
-    uint32_t batch_tokens;      /* a batch holds at most this many source and as many target tokens; default 4096 */
-    uint32_t accumulate;        /* batches per update and rank; default 1                                       */
-    uint32_t max_length;        /* pairs with more tokens on a side (EOS counted) are skipped; default 256        */
-    uint32_t recompute;         /* nonzero: keep only each layer's input and compute the rest again: less memory, more time */
-    uint64_t max_steps;         /* 0: no limit; default 100000                                                   */
-    uint64_t max_epochs;        /* 0: no limit (default)                                                         */
-    double   max_seconds;       /* 0: no limit (default); of this process                                        */
-    uint64_t valid_every;       /* steps between validations; 0: each epoch (default)                            */
-    uint32_t valid_bleu;        /* nonzero: translate the validation source too (beam 4, alpha 0.6); default 0    */
-    uint32_t patience;          /* validations without a better criterion before the end; 0: never (default). The criterion is BLEU with
-                                   valid_bleu, else valid_nll                                                    */
-    const char *checkpoint_path;/* "x" gives files x-STEP.ckpt; NULL: none. Copied                               */
-    uint64_t checkpoint_steps;  /* steps between checkpoints; 0: each epoch (default), or by time alone            */
-    double   checkpoint_seconds;/* and seconds between them (6.1: 600); 0: not by time (default)                  */
-    uint32_t keep;              /* how many of the latest checkpoints stay; older ones are deleted; 0: all; default 5 */
-    uint32_t rank;              /* this trainer among n_ranks that share the work; default 0                     */
-    uint32_t n_ranks;           /* default 1: batch i of the epoch goes to rank i mod n_ranks                    */
-    uint32_t replace_invalid;   /* nonzero: invalid UTF-8 becomes U+FFFD instead of an error; default 0           */
-    tfm_reduce_fn reduce;       /* needed when n_ranks > 1                                                       */
-    void *reduce_user; /* passed to reduce */
-    tfm_progress_fn progress;   /* NULL: none */
-    void *progress_user; /* passed to progress */
-    tfm_log_fn log;             /* NULL: silence */
-    void *log_user; /* passed to log */
-    const tfm_allocator *allocator; /* NULL: malloc; must outlive the trainer */
-    uint64_t memory;            /* bytes that the training may take: a batch that needs more is worked off in pieces, its gradients
-                                   are the same but for the rounding of their sums. 0: no limit, whole batches (default) */
-    uint32_t dtype;             /* TFM_DTYPE_* of the steps (mixed precision); validation is float32; default float32 */
-    uint32_t reserved;          /* 0 */
+    uint32_t struct_size;           /* set by the _init function: how many bytes the caller knows                  */
+    uint32_t n_threads;             /* 1..1024; 0: all cores (default)                                             */
+    uint64_t seed;                  /* order of the data and dropout; default 1                                    */
+    float    dropout;               /* P_drop on each sub-layer's output before it is added (5.4); [0, 1), default
+                                       0.1 */
+    float    dropout_embedding;     /* on the sum of embedding and position; < 0: as dropout; default -1           */
+    float    dropout_attention;     /* on attention weights; [0, 1), default 0                                     */
+    float    dropout_relu;          /* after the ReLU; [0, 1), default 0                                           */
+    float    label_smoothing;       /* eps_ls of 5.4; [0, 1), default 0.1                                          */
+    uint32_t smoothing;             /* TFM_SMOOTHING_*; default paper                                              */
+    float    adam_beta1;            /* decay of the first moment (5.3); [0, 1), default 0.9                        */
+    float    adam_beta2;            /* decay of the second moment; [0, 1), default 0.98                            */
+    float    adam_eps;              /* added to the root of the second moment; 1e-30..1, default 1e-9              */
+    float    lr_scale;              /* factor on the rate of eq. (3); 0..1e6, default 1                            */
+    uint32_t warmup;                /* warmup_steps of eq. (3); 1..1e9, default 4000                               */
+    float    clip_norm;             /* larger gradients are scaled down to this norm; 0: no clipping (default)     */
+    uint32_t batch_tokens;          /* a batch holds at most this many source and as many target tokens; 1..2^24,
+                                       default 4096 */
+    uint32_t accumulate;            /* batches per update and rank; 1..2^20, default 1                             */
+    uint32_t max_length;            /* pairs with more tokens on a side (EOS counted) are skipped; 1..2^20, default
+                                       256 */
+    uint32_t recompute;             /* nonzero: keep only each layer's input and compute the rest again: less memory,
+                                       more time */
+    uint64_t max_steps;             /* 0: no limit; default 100000                                                 */
+    uint64_t max_epochs;            /* 0: no limit (default)                                                       */
+    double   max_seconds;           /* 0: no limit (default); of this process                                      */
+    uint64_t valid_every;           /* steps between validations; 0: each epoch (default)                          */
+    uint32_t valid_bleu;            /* nonzero: translate the validation source too (beam 4, alpha 0.6); default 0 */
+    uint32_t patience;              /* validations without a better criterion before the end; 0: never (default). The
+                                       criterion is BLEU with valid_bleu, else valid_nll */
+    const char *checkpoint_path;    /* "x" gives files x-STEP.ckpt; NULL: none. Copied                             */
+    uint64_t checkpoint_steps;      /* steps between checkpoints; 0: each epoch (default), or by time alone        */
+    double   checkpoint_seconds;    /* and seconds between them (6.1: 600); 0: not by time (default)               */
+    uint32_t keep;                  /* how many of the latest checkpoints stay; older ones are deleted; 0: all; at
+                                       most 1024, default 5 */
+    uint32_t rank;                  /* this trainer among n_ranks that share the work; below n_ranks, default 0    */
+    uint32_t n_ranks;               /* 1..65536, default 1: batch i of the epoch goes to rank i mod n_ranks        */
+    uint32_t replace_invalid;       /* nonzero: invalid UTF-8 becomes U+FFFD instead of an error; default 0        */
+    tfm_reduce_fn reduce;           /* needed when n_ranks > 1                                                     */
+    void *reduce_user;              /* passed to reduce                                                            */
+    tfm_progress_fn progress;       /* NULL: none                                                                  */
+    void *progress_user;            /* passed to progress                                                          */
+    tfm_log_fn log;                 /* NULL: silence                                                               */
+    void *log_user;                 /* passed to log                                                               */
+    const tfm_allocator *allocator; /* NULL: malloc; must outlive the trainer                                      */
+    uint64_t memory;                /* bytes that the training may take: a batch that needs more is worked off in
+                                       pieces, its gradients are the same but for the rounding of their sums. 0: no
+                                       limit, whole batches (default) */
+    uint32_t dtype;                 /* TFM_DTYPE_* of the steps (mixed precision); validation is float32; default
+                                       float32 */
+    uint32_t reserved;              /* 0                                                                           */
 } tfm_trainer_options;
 
 /* Fills *options with the defaults above; pass sizeof *options. NULL is ignored. since 0.2 */
@@ -692,14 +704,14 @@ TFM_API void tfm_trainer_free(tfm_trainer *trainer);
 
 /* Counts of what the data gave. */
 typedef struct tfm_data_report {
-    uint64_t pairs;         /* used                                         */
-    uint64_t blank;         /* skipped: source or target empty              */
-    uint64_t too_long;      /* skipped: more than max_length tokens          */
-    uint64_t source_tokens; /* of the used pairs, EOS counted                */
-    uint64_t target_tokens; /* likewise                                      */
-    uint64_t unknown;       /* TFM_UNK among them                            */
-    uint64_t piece_tokens;  /* a batch is worked off in pieces of at most so many source and target tokens: batch_tokens, or
-                               fewer for the sake of memory                  */
+    uint64_t pairs;         /* used                                                         */
+    uint64_t blank;         /* skipped: source or target empty                              */
+    uint64_t too_long;      /* skipped: more than max_length tokens                         */
+    uint64_t source_tokens; /* of the used pairs, EOS counted                               */
+    uint64_t target_tokens; /* likewise                                                     */
+    uint64_t unknown;       /* TFM_UNK among them                                           */
+    uint64_t piece_tokens;  /* a batch is worked off in pieces of at most so many source and target tokens:
+                               batch_tokens, or fewer for the sake of memory */
     uint64_t memory;        /* bytes that the training needs, with the scratch of 8 threads */
 } tfm_data_report;
 
@@ -762,12 +774,12 @@ TFM_API tfm_status tfm_trainer_model(tfm_model **out, const tfm_trainer *trainer
 
 /* How long one kind of work took since its trainer or decoder was created, on the calling thread. Grows at the end. */
 typedef struct tfm_profile_entry {
-    uint32_t kind;     /* TFM_PROFILE_*                                                             */
-    uint32_t reserved; /* 0 */
-    const char *name;  /* "linear", "linear backward", "forward"; static storage                    */
-    uint64_t calls;    /* how often                                                                 */
-    double   seconds;  /* in all                                                                    */
-    double   flops;    /* of its matrix products, 2 for each multiply-add; 0 for phases             */
+    uint32_t kind;     /* TFM_PROFILE_*                                                 */
+    uint32_t reserved; /* 0                                                             */
+    const char *name;  /* "linear", "linear backward", "forward"; static storage        */
+    uint64_t calls;    /* how often                                                     */
+    double   seconds;  /* in all                                                        */
+    double   flops;    /* of its matrix products, 2 for each multiply-add; 0 for phases */
 } tfm_profile_entry;
 
 /*
@@ -797,15 +809,16 @@ TFM_API tfm_status tfm_decoder_profile_at(tfm_profile_entry *out, size_t struct_
 
 /* Scaled dot-product attention, eq. (1), on raw buffers. */
 typedef struct tfm_attention_options {
-    uint32_t struct_size; /* set by the _init function: how many bytes the caller knows */
-    uint32_t causal;      /* nonzero: query i sees keys j <= i + (n_keys - n_queries); default 0        */
-    uint32_t window;      /* nonzero: and |i + n_keys - n_queries - j| <= window (restricted, section 4); default 0 */
-    float    scale;       /* 0: 1 / sqrt(d_k) (default)                                                  */
-    size_t   key_length;  /* keys from here on are hidden; SIZE_MAX (default): all seen                   */
-    const float *mask;    /* [n_queries][n_keys], added to the scores; -INFINITY hides; NULL: none        */
-    uint32_t n_threads;   /* default 1                                                                   */
-    uint32_t reserved;    /* 0 */
-    const tfm_allocator *allocator; /* NULL: malloc */
+    uint32_t struct_size;           /* set by the _init function: how many bytes the caller knows            */
+    uint32_t causal;                /* nonzero: query i sees keys j <= i + (n_keys - n_queries); default 0   */
+    uint32_t window;                /* nonzero: and |i + n_keys - n_queries - j| <= window (restricted, section 4);
+                                       default 0 */
+    float    scale;                 /* 0: 1 / sqrt(d_k) (default)                                            */
+    size_t   key_length;            /* keys from here on are hidden; SIZE_MAX (default): all seen            */
+    const float *mask;              /* [n_queries][n_keys], added to the scores; -INFINITY hides; NULL: none */
+    uint32_t n_threads;             /* 1..1024; 0: all cores; default 1                                      */
+    uint32_t reserved;              /* 0                                                                     */
+    const tfm_allocator *allocator; /* NULL: malloc                                                          */
 } tfm_attention_options;
 
 /* Fills *options with the defaults above; pass sizeof *options. NULL is ignored. since 0.2 */
@@ -838,27 +851,29 @@ TFM_API tfm_status tfm_attention(float *out, float *weights, const float *q, con
 
 /* Which BLEU. Start from tfm_bleu_options_init(). */
 typedef struct tfm_bleu_options {
-    uint32_t struct_size; /* set by the _init function: how many bytes the caller knows */
-    uint32_t tokenize;        /* TFM_BLEU_TOKENIZE_*; default 13a                                            */
-    uint32_t smooth;          /* TFM_BLEU_SMOOTH_*; default exp                                              */
-    float    smooth_value;    /* < 0: the method's default (default)                                         */
-    uint32_t lowercase;       /* nonzero: case-insensitive; default 0                                        */
-    uint32_t compound_split;  /* nonzero: a hyphen between characters of a token becomes " ##AT##-##AT## " (get_ende_bleu.sh); default 0 */
-    uint32_t max_order;       /* longest n-gram; 1..8, default 4                                             */
-    uint32_t effective_order; /* nonzero: orders longer than the hypothesis do not count (for sentences); default 0 */
-    const tfm_allocator *allocator; /* NULL: malloc */
+    uint32_t struct_size;           /* set by the _init function: how many bytes the caller knows */
+    uint32_t tokenize;              /* TFM_BLEU_TOKENIZE_*; default 13a                           */
+    uint32_t smooth;                /* TFM_BLEU_SMOOTH_*; default exp                             */
+    float    smooth_value;          /* < 0: the method's default (default)                        */
+    uint32_t lowercase;             /* nonzero: case-insensitive; default 0                       */
+    uint32_t compound_split;        /* nonzero: a hyphen between characters of a token becomes " ##AT##-##AT## "
+                                       (get_ende_bleu.sh); default 0 */
+    uint32_t max_order;             /* longest n-gram; 1..8, default 4                            */
+    uint32_t effective_order;       /* nonzero: orders longer than the hypothesis do not count (for sentences);
+                                       default 0 */
+    const tfm_allocator *allocator; /* NULL: malloc                                               */
 } tfm_bleu_options;
 
 /* What tfm_bleu() found. Grows at the end. */
 typedef struct tfm_bleu_result {
-    double   score;         /* percent                                                   */
-    double   brevity;       /* penalty, 0..1                                             */
-    double   precisions[8]; /* percent, per order                                        */
-    uint64_t matches[8];    /* n-grams of the hypotheses that a reference has, per order */
-    uint64_t totals[8];     /* n-grams of the hypotheses, per order                      */
-    uint64_t hyp_length;    /* tokens of the hypotheses                                  */
-    uint64_t ref_length;    /* tokens of the references; of several the closest, then shortest, counts */
-    char     signature[160];/* "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:libtransformer-0.2.0" */
+    double   score;          /* percent                                                                     */
+    double   brevity;        /* penalty, 0..1                                                               */
+    double   precisions[8];  /* percent, per order                                                          */
+    uint64_t matches[8];     /* n-grams of the hypotheses that a reference has, per order                   */
+    uint64_t totals[8];      /* n-grams of the hypotheses, per order                                        */
+    uint64_t hyp_length;     /* tokens of the hypotheses                                                    */
+    uint64_t ref_length;     /* tokens of the references; of several the closest, then shortest, counts     */
+    char     signature[160]; /* "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:libtransformer-0.2.0" */
 } tfm_bleu_result;
 
 /* Fills *options with the defaults above; pass sizeof *options. NULL is ignored. since 0.2 */
@@ -879,22 +894,23 @@ TFM_API tfm_status tfm_bleu(tfm_bleu_result *result, size_t struct_size, const t
 
 /* How fast a part of the library is on this machine, by itself: for benchmarks and diagnosis. Grows at the end. */
 typedef struct tfm_measurement {
-    const char *name;  /* what was measured; static storage                                                  */
-    const char *shape; /* and its sizes; static storage                                                      */
-    const char *twin;  /* the instruction set it was compiled for, "ref" being portable C; static storage    */
-    double seconds;    /* of a call: median                                                                  */
-    double flops;      /* arithmetic operations of a call                                                    */
-    double bytes;      /* that a call must read and write at least, each once                                */
+    const char *name;  /* what was measured; static storage                                               */
+    const char *shape; /* and its sizes; static storage                                                   */
+    const char *twin;  /* the instruction set it was compiled for, "ref" being portable C; static storage */
+    double seconds;    /* of a call: median                                                               */
+    double flops;      /* arithmetic operations of a call                                                 */
+    double bytes;      /* that a call must read and write at least, each once                             */
 } tfm_measurement;
 
 /* How to measure. Start from tfm_measure_options_init(). */
 typedef struct tfm_measure_options {
-    uint32_t struct_size; /* set by the _init function: how many bytes the caller knows */
-    uint32_t n_threads; /* of a product; 0: all cores; default 1                                             */
-    uint32_t dtype;     /* of a product: TFM_DTYPE_*; default float32                                         */
-    uint32_t reserved;  /* 0 */
-    double   seconds;   /* about how long to measure; default 0.1. At least one call, after one that does not count */
-    const tfm_allocator *allocator; /* NULL: malloc */
+    uint32_t struct_size;           /* set by the _init function: how many bytes the caller knows */
+    uint32_t n_threads;             /* of a product; 0: all cores; default 1                      */
+    uint32_t dtype;                 /* of a product: TFM_DTYPE_*; default float32                 */
+    uint32_t reserved;              /* 0                                                          */
+    double   seconds;               /* about how long to measure; 0..3600, default 0.1. At least one call, after one
+                                       that does not count */
+    const tfm_allocator *allocator; /* NULL: malloc                                               */
 } tfm_measure_options;
 
 /* Fills *options with the defaults above; pass sizeof *options. NULL is ignored. since 0.2 */
