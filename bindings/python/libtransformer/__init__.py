@@ -1,0 +1,45 @@
+"""Trains and runs the encoder-decoder Transformer of "Attention Is All You Need" on CPUs: the C library libtransformer.
+
+    from libtransformer import Model, Translator
+    with Translator(Model.load("de-en.tfm")) as translator:
+        print(translator.translate(["Guten Morgen!"])[0])
+
+Keyword options are the fields of the library's structs: TokenizerOptions, ModelOptions, LoadOptions, TranslatorOptions,
+TrainerOptions, AttentionOptions, BleuOptions, MeasureOptions list them. Every failure is a TransformerError.
+"""
+from . import measure
+from ._library import lib as _lib
+from .constants import (AttentionKind, BleuSmooth, BleuTokenize, Dtype, Event, Init, LogLevel, NormOrder, Positions,
+                        ProfileKind, Sharing, Smoothing, Special, Start, Status, StopRule, TokenizerKind)
+from .errors import (BusyError, CancelledError, ClosedError, FileError, FormatError, InvalidError, OutOfMemoryError,
+                     TransformerError, UnsupportedError)
+from .evaluation import bleu
+from .mathematics import attention
+from .model import Model, Parameters, model_costs
+from .options import (AttentionOptions, BleuOptions, LoadOptions, MeasureOptions, ModelOptions, TokenizerOptions,
+                      TrainerOptions, TranslatorOptions)
+from .records import BleuResult, DataReport, Measurement, Metrics, ModelCosts, ProfileEntry
+from .tokenizer import Tokenizer, utf8_check, utf8_repair
+from .trainer import Trainer
+from .translator import Hypothesis, Score, Translator
+
+__all__ = [
+    "AttentionKind", "AttentionOptions", "BleuOptions", "BleuResult", "BleuSmooth", "BleuTokenize", "BusyError",
+    "CancelledError", "ClosedError", "DataReport", "Dtype", "Event", "FileError", "FormatError", "Hypothesis", "Init",
+    "InvalidError", "LoadOptions", "LogLevel", "MeasureOptions", "Measurement", "Metrics", "Model", "ModelCosts",
+    "ModelOptions", "NormOrder", "OutOfMemoryError", "Parameters", "Positions", "ProfileEntry", "ProfileKind", "Score",
+    "Sharing", "Smoothing", "Special", "Start", "Status", "StopRule", "Tokenizer", "TokenizerKind", "TokenizerOptions",
+    "Trainer", "TrainerOptions", "TransformerError", "Translator", "TranslatorOptions", "UnsupportedError", "attention",
+    "bleu", "measure", "model_costs", "status_name", "utf8_check", "utf8_repair", "version",
+]
+__version__: str = _lib.tfm_version().decode()
+
+
+def version() -> str:
+    """The version of the library that was loaded: "0.2.0"."""
+    return __version__
+
+
+def status_name(status: int) -> str:
+    """"invalid argument" and so on."""
+    return str(_lib.tfm_status_name(status).decode())

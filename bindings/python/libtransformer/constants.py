@@ -1,0 +1,220 @@
+"""Constants of transformer.h. Written by generate.py: change the header, not this file."""
+from enum import IntEnum
+
+
+class Status(IntEnum):
+    """Result of every call that can fail.
+
+    INVALID: an argument breaks the documented contract
+    NOMEM: the allocator returned None; the object is unchanged
+    IO: the operating system refused to read, write or start
+    FORMAT: a file or text is truncated, corrupt, or of another kind
+    UNSUPPORTED: valid, but not known to this version
+    CANCELLED: a callback asked to stop; everything is valid
+    """
+
+    OK = 0
+    INVALID = -1
+    NOMEM = -2
+    IO = -3
+    FORMAT = -4
+    UNSUPPORTED = -5
+    CANCELLED = -6
+
+
+class Special(IntEnum):
+    """Ids that every vocabulary reserves.
+
+    PAD: never produced, never fed
+    EOS: ends every source and target
+    BOS: first input of the decoder
+    UNK: what a tokenizer cannot express
+    """
+
+    PAD = 0
+    EOS = 1
+    BOS = 2
+    UNK = 3
+
+
+class Dtype(IntEnum):
+    """Types of the operands of matrix products.
+
+    F32: float32
+    BF16: rounded to bfloat16, summed in float32; weights, loss, softmax and norms stay float32
+    INT8: 8-bit integers: weights with a scale for each output, activations for each row; inference only
+    """
+
+    F32 = 0
+    BF16 = 1
+    INT8 = 2
+
+
+class LogLevel(IntEnum):
+    """How grave a message is."""
+
+    INFO = 0
+    WARNING = 1
+
+
+class TokenizerKind(IntEnum):
+    """How text is cut into tokens.
+
+    BPE: raw text; spaces are a symbol, unknown characters become bytes: decode(encode(x)) == x
+    SUBWORD_NMT: pre-tokenised text; merges and "@@ " output as subword-nmt 0.3
+    """
+
+    BPE = 0
+    SUBWORD_NMT = 1
+
+
+class NormOrder(IntEnum):
+    """Where layer normalisation stands.
+
+    POST: LN(x + Sublayer(x)), 3.1
+    PRE: x + Sublayer(LN(x)), one more LN after each stack
+    """
+
+    POST = 0
+    PRE = 1
+
+
+class Positions(IntEnum):
+    """How positions are encoded.
+
+    PAPER: 3.5: sine and cosine interleaved
+    HALVES: tensor2tensor, fairseq, Marian: sines, then cosines, exponent i/(d/2-1)
+    LEARNED: Table 3, row E: one table per stack
+    """
+
+    PAPER = 0
+    HALVES = 1
+    LEARNED = 2
+
+
+class Sharing(IntEnum):
+    """Which embeddings are one matrix.
+
+    ALL: 3.4: one matrix for source, target and output
+    TARGET: target embedding and output share one
+    """
+
+    ALL = 0
+    TARGET = 1
+    NONE = 2
+
+
+class Start(IntEnum):
+    """What the decoder reads first.
+
+    BOS: the decoder's first input is the embedding of TFM_BOS
+    ZERO: it is the zero vector (tensor2tensor); position 0 is added
+    """
+
+    BOS = 0
+    ZERO = 1
+
+
+class Init(IntEnum):
+    """Limits of the random weights.
+
+    FUSED: Xavier limits of merged Q|K|V matrices, as the 2017 code created them
+    SEPARATE: Xavier limits of each matrix by itself
+    """
+
+    FUSED = 0
+    SEPARATE = 1
+
+
+class StopRule(IntEnum):
+    """When the search for a sentence ends.
+
+    BEST: a sentence ends when its best finished hypothesis cannot be beaten; exact for the first answer, and with
+        n_best > 1 when n_best are finished and the worst of them cannot be beaten
+    WORST: the 2017 rule: its worst finished hypothesis cannot be beaten
+    """
+
+    BEST = 0
+    WORST = 1
+
+
+class AttentionKind(IntEnum):
+    """Which attention of the model.
+
+    ENCODER: encoder self-attention
+    DECODER: masked decoder self-attention
+    CROSS: decoder queries on the encoder's output
+    """
+
+    ENCODER = 0
+    DECODER = 1
+    CROSS = 2
+
+
+class Smoothing(IntEnum):
+    """Where label smoothing puts its mass.
+
+    PAPER: 1 - eps on the target, eps / (V - 1) on every other id
+    UNIFORM: 1 - eps on the target, plus eps / V on every id
+    """
+
+    PAPER = 0
+    UNIFORM = 1
+
+
+class Event(IntEnum):
+    """What happened in a training.
+
+    STEP: an update of the weights
+    EPOCH: the training data was read once more
+    VALID: valid_* are new
+    CHECKPOINT: path is the file just written
+    DONE: the last event; message says why the training ended
+    """
+
+    STEP = 0
+    EPOCH = 1
+    VALID = 2
+    CHECKPOINT = 3
+    DONE = 4
+
+
+class ProfileKind(IntEnum):
+    """What an entry of a profile counts.
+
+    OPERATION: of the model, one after another
+    PHASE: of the work as a whole, likewise: a training step, a translation is made of several
+    """
+
+    OPERATION = 0
+    PHASE = 1
+
+
+class BleuTokenize(IntEnum):
+    """How BLEU cuts its text.
+
+    V13A: mteval-v13a, sacreBLEU's default
+    NONE: text is already tokenised: split at white space
+    INTL: mteval-v14 --international-tokenization
+    CHAR: every character is a token
+    """
+
+    V13A = 0
+    NONE = 1
+    INTL = 2
+    CHAR = 3
+
+
+class BleuSmooth(IntEnum):
+    """What BLEU makes of a precision of zero.
+
+    EXP: k-th zero precision becomes 100 / (2^k * total): sacreBLEU
+    NONE: any zero precision makes the score 0: multi-bleu.perl
+    FLOOR: zero counts become smooth_value (default 0.1)
+    ADD_K: smooth_value (default 1) is added to counts and totals, n > 1
+    """
+
+    EXP = 0
+    NONE = 1
+    FLOOR = 2
+    ADD_K = 3

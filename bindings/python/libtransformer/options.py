@@ -1,0 +1,253 @@
+"""Keyword options, each a field of a struct of transformer.h. Written by generate.py."""
+import os
+from typing import Any, Callable, TypedDict, Union
+
+
+class TokenizerOptions(TypedDict, total=False):
+    """Fields of tfm_tokenizer_options.
+
+    kind: TokenizerKind; default BPE
+    vocab_size: BPE: entries wanted, specials and 256 bytes included; default 8000
+    merges: subword-nmt: merge operations; default 10000. The vocabulary is what they leave
+    min_frequency: a pair seen less often is not merged; default 2
+    replace_invalid: 0: invalid UTF-8 is an error naming the line; 1: U+FFFD replaces it; default 0
+    strict_size: nonzero: a text that does not support vocab_size (or merges) is an error; 0: a smaller vocabulary and a
+        warning; default 0
+    log: None: silence
+    """
+
+    kind: int
+    vocab_size: int
+    merges: int
+    min_frequency: int
+    replace_invalid: int
+    strict_size: int
+    log: Callable[[int, str], object]
+
+
+class ModelOptions(TypedDict, total=False):
+    """Fields of tfm_model_options.
+
+    n_encoder_layers: N; 1..256, default 6
+    n_decoder_layers: N; 1..256, default 6
+    d_model: width of a position; 1..65536, default 512
+    d_ff: inner width of eq. (2); 1..1048576, default 2048
+    n_heads: h; 1..1024, default 8
+    d_k: width of a query and key per head; 0: d_model / n_heads; <= 4096
+    d_v: width of a value per head; 0: d_model / n_heads; <= 4096
+    vocab_size: target ids; 4..16777216; no default (a tokenizer sets it)
+    source_vocab_size: 0: as vocab_size; must equal it when all embeddings are shared
+    norm_order: TFM_POST_NORM (default) or TFM_PRE_NORM
+    positions: Positions; default paper
+    position_offset: index of the first position; default 0
+    max_positions: learned positions: rows of the table, longest sequence; default 256
+    sharing: Sharing; default all
+    start: Start; default BOS
+    attention_bias: biases on Q, K, V, O; default 0
+    ffn_bias: b_1, b_2 of eq. (2); default 1
+    softmax_bias: bias of the output projection; default 0
+    init: Init; default fused
+    layer_norm_eps: inside the root; > 0, default 1e-6
+    seed: of the random weights; default 1
+    """
+
+    n_encoder_layers: int
+    n_decoder_layers: int
+    d_model: int
+    d_ff: int
+    n_heads: int
+    d_k: int
+    d_v: int
+    vocab_size: int
+    source_vocab_size: int
+    norm_order: Union[int, str]
+    positions: Union[int, str]
+    position_offset: int
+    max_positions: int
+    sharing: Union[int, str]
+    start: Union[int, str]
+    attention_bias: int
+    ffn_bias: int
+    softmax_bias: int
+    init: Union[int, str]
+    layer_norm_eps: float
+    seed: int
+
+
+class LoadOptions(TypedDict, total=False):
+    """Fields of tfm_load_options.
+
+    skip_checksum: nonzero: the weights are believed, not read and compared with their checksum; default 0
+    """
+
+    skip_checksum: int
+
+
+class TranslatorOptions(TypedDict, total=False):
+    """Fields of tfm_decoder_options.
+
+    beam: hypotheses kept; 1: greedy; 1..1024, default 4 (6.1)
+    alpha: length penalty ((5 + |Y|) / 6)^alpha, EOS counted; >= 0, default 0.6 (6.1)
+    n_best: hypotheses returned per sentence, 1..beam; default 1
+    max_extra: longest output = source tokens (EOS counted) + this; default 50 (6.1)
+    max_length: absolute longest output, EOS counted; 0: no other limit; default 0
+    max_source: a longer source (tokens, EOS counted) is refused; default 4096
+    stop_rule: StopRule; default best
+    allow_special: nonzero: PAD and BOS may be produced; default 0
+    replace_invalid: nonzero: invalid UTF-8 becomes U+FFFD instead of an error; default 0
+    batch_tokens: source tokens translated together, times beam; default 4096
+    n_threads: 0: all cores; default 1
+    progress: None: none
+    min_length: EOS is not offered before it would be this many tokens, EOS counted: its logit counts as -infinity; a
+        sentence whose longest output is below ends without it; at most max_length; default 0
+    dtype: Dtype of the matrices and of their products; default float32. A quantised model has its own: float32, the
+        default, means int8 there, and bfloat16 is TFM_E_UNSUPPORTED
+    """
+
+    beam: int
+    alpha: float
+    n_best: int
+    max_extra: int
+    max_length: int
+    max_source: int
+    stop_rule: int
+    allow_special: int
+    replace_invalid: int
+    batch_tokens: int
+    n_threads: int
+    progress: Callable[[int, int], object]
+    min_length: int
+    dtype: int
+
+
+class TrainerOptions(TypedDict, total=False):
+    """Fields of tfm_trainer_options.
+
+    n_threads: 0: all cores (default)
+    seed: order of the data and dropout; default 1
+    dropout: P_drop on each sub-layer's output before it is added (5.4); [0, 1), default 0.1
+    dropout_embedding: on the sum of embedding and position; < 0: as dropout; default -1
+    dropout_attention: on attention weights; default 0
+    dropout_relu: after the ReLU; default 0
+    label_smoothing: eps_ls of 5.4; [0, 1), default 0.1
+    smoothing: Smoothing; default paper
+    adam_beta1: 5.3: 0.9, 0.98, 1e-9
+    adam_beta2: 5.3: 0.9, 0.98, 1e-9
+    adam_eps: 5.3: 0.9, 0.98, 1e-9
+    lr_scale: factor on the rate of eq. (3); default 1
+    warmup: warmup_steps of eq. (3); default 4000
+    clip_norm: larger gradients are scaled down to this norm; 0: no clipping (default)
+    batch_tokens: a batch holds at most this many source and as many target tokens; default 4096
+    accumulate: batches per update and rank; default 1
+    max_length: pairs with more tokens on a side (EOS counted) are skipped; default 256
+    recompute: nonzero: keep only each layer's input and compute the rest again: less memory, more time
+    max_steps: 0: no limit; default 100000
+    max_epochs: 0: no limit (default)
+    max_seconds: 0: no limit (default); of this process
+    valid_every: steps between validations; 0: each epoch (default)
+    valid_bleu: nonzero: translate the validation source too (beam 4, alpha 0.6); default 0
+    patience: validations without a better criterion before the end; 0: never (default). The criterion is BLEU with
+        valid_bleu, else valid_nll
+    checkpoint_path: "x" gives files x-STEP.ckpt; None: none. Copied
+    checkpoint_steps: steps between checkpoints; 0: each epoch (default), or by time alone
+    checkpoint_seconds: and seconds between them (6.1: 600); 0: not by time (default)
+    keep: how many of the latest checkpoints stay; older ones are deleted; 0: all; default 5
+    rank: this trainer among n_ranks that share the work; default 0
+    n_ranks: default 1: batch i of the epoch goes to rank i mod n_ranks
+    replace_invalid: nonzero: invalid UTF-8 becomes U+FFFD instead of an error; default 0
+    reduce: needed when n_ranks > 1
+    log: None: silence
+    memory: bytes that the training may take: a batch that needs more is worked off in pieces, its gradients are the
+        same but for the rounding of their sums. 0: no limit, whole batches (default)
+    dtype: Dtype of the steps (mixed precision); validation is float32; default float32
+    """
+
+    n_threads: int
+    seed: int
+    dropout: float
+    dropout_embedding: float
+    dropout_attention: float
+    dropout_relu: float
+    label_smoothing: float
+    smoothing: int
+    adam_beta1: float
+    adam_beta2: float
+    adam_eps: float
+    lr_scale: float
+    warmup: int
+    clip_norm: float
+    batch_tokens: int
+    accumulate: int
+    max_length: int
+    recompute: int
+    max_steps: int
+    max_epochs: int
+    max_seconds: float
+    valid_every: int
+    valid_bleu: int
+    patience: int
+    checkpoint_path: Union[str, bytes, os.PathLike[str]]
+    checkpoint_steps: int
+    checkpoint_seconds: float
+    keep: int
+    rank: int
+    n_ranks: int
+    replace_invalid: int
+    reduce: Callable[[Any], object]
+    log: Callable[[int, str], object]
+    memory: int
+    dtype: int
+
+
+class AttentionOptions(TypedDict, total=False):
+    """Fields of tfm_attention_options.
+
+    causal: nonzero: query i sees keys j <= i + (n_keys - n_queries); default 0
+    window: nonzero: and |i + n_keys - n_queries - j| <= window (restricted, section 4); default 0
+    scale: 0: 1 / sqrt(d_k) (default)
+    key_length: keys from here on are hidden; SIZE_MAX (default): all seen
+    mask: [n_queries][n_keys], added to the scores; -INFINITY hides; None: none
+    n_threads: default 1
+    """
+
+    causal: int
+    window: int
+    scale: float
+    key_length: int
+    mask: Any
+    n_threads: int
+
+
+class BleuOptions(TypedDict, total=False):
+    """Fields of tfm_bleu_options.
+
+    tokenize: BleuTokenize; default 13a
+    smooth: BleuSmooth; default exp
+    smooth_value: < 0: the method's default (default)
+    lowercase: nonzero: case-insensitive; default 0
+    compound_split: nonzero: a hyphen between characters of a token becomes " ##AT##-##AT## " (get_ende_bleu.sh);
+        default 0
+    max_order: longest n-gram; 1..8, default 4
+    effective_order: nonzero: orders longer than the hypothesis do not count (for sentences); default 0
+    """
+
+    tokenize: int
+    smooth: int
+    smooth_value: float
+    lowercase: int
+    compound_split: int
+    max_order: int
+    effective_order: int
+
+
+class MeasureOptions(TypedDict, total=False):
+    """Fields of tfm_measure_options.
+
+    n_threads: of a product; 0: all cores; default 1
+    dtype: of a product: Dtype; default float32
+    seconds: about how long to measure; default 0.1. At least one call, after one that does not count
+    """
+
+    n_threads: int
+    dtype: int
+    seconds: float

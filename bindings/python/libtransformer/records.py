@@ -1,0 +1,157 @@
+"""What the library reports, each a struct of transformer.h. Written by generate.py."""
+from dataclasses import dataclass
+from typing import Optional, Tuple
+
+
+@dataclass(frozen=True)
+class ModelCosts:
+    """Parameter counts (PAPER Table 3's last column counts them) and multiply-add costs of a configuration.
+
+    attention: parameters of one attention sub-layer
+    feedforward: of one feed-forward sub-layer
+    encoder: of the encoder stack with its norms
+    decoder: of the decoder stack with its norms
+    embeddings: embeddings, learned positions, output matrix and bias
+    parameters: all
+    source_macs: forward multiply-adds per source token
+    target_macs: forward multiply-adds per target token
+    training_flops: per pair of one source and one target token: 3 * 2 * (source_macs + target_macs)
+    """
+
+    attention: int
+    feedforward: int
+    encoder: int
+    decoder: int
+    embeddings: int
+    parameters: int
+    source_macs: float
+    target_macs: float
+    training_flops: float
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """What happened.
+
+    event: Event
+    step: updates so far, those before a resume included
+    epoch: passes over the data finished
+    steps_total: estimate of the last step; 0 when unknown
+    source_tokens: of this step
+    target_tokens: of this step
+    loss: mean label-smoothed cross-entropy per target token, nats (5.4)
+    nll: mean -log p(target), nats: no smoothing; exp of it is the perplexity
+    learning_rate: of this step
+    gradient_norm: Euclidean, before clipping
+    tokens_per_s: target tokens a second, mean of the latest steps
+    seconds: of training, since this process began
+    seconds_left: estimate; < 0 when unknown
+    valid_nll: mean -log p per target token of the validation data
+    valid_perplexity: exp(valid_nll)
+    valid_bleu: percent, tokens as the validation target has them (tokenize none); < 0 when not computed
+    best_valid: best valid_nll, or best BLEU when that is the criterion
+    path: of the checkpoint
+    message: of the last event
+    """
+
+    event: int
+    step: int
+    epoch: int
+    steps_total: int
+    source_tokens: int
+    target_tokens: int
+    loss: float
+    nll: float
+    learning_rate: float
+    gradient_norm: float
+    tokens_per_s: float
+    seconds: float
+    seconds_left: float
+    valid_nll: float
+    valid_perplexity: float
+    valid_bleu: float
+    best_valid: float
+    path: Optional[str]
+    message: Optional[str]
+
+
+@dataclass(frozen=True)
+class DataReport:
+    """Counts of what the data gave.
+
+    pairs: used
+    blank: skipped: source or target empty
+    too_long: skipped: more than max_length tokens
+    source_tokens: of the used pairs, EOS counted
+    unknown: TFM_UNK among them
+    piece_tokens: a batch is worked off in pieces of at most so many source and target tokens: batch_tokens, or fewer
+        for the sake of memory
+    memory: bytes that the training needs, with the scratch of 8 threads
+    """
+
+    pairs: int
+    blank: int
+    too_long: int
+    source_tokens: int
+    target_tokens: int
+    unknown: int
+    piece_tokens: int
+    memory: int
+
+
+@dataclass(frozen=True)
+class ProfileEntry:
+    """How long one kind of work took since its trainer or decoder was created, on the calling thread.
+
+    kind: ProfileKind
+    name: "linear", "linear backward", "forward"; static storage
+    flops: of its matrix products, 2 for each multiply-add; 0 for phases
+    """
+
+    kind: int
+    name: Optional[str]
+    calls: int
+    seconds: float
+    flops: float
+
+
+@dataclass(frozen=True)
+class BleuResult:
+    """Fields of tfm_bleu_result.
+
+    score: percent
+    brevity: penalty, 0..1
+    precisions: percent, per order
+    hyp_length: tokens; of several references the closest, then shortest, counts
+    ref_length: tokens; of several references the closest, then shortest, counts
+    signature: "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:libtransformer-0.2.0"
+    """
+
+    score: float
+    brevity: float
+    precisions: Tuple[float, ...]
+    matches: Tuple[int, ...]
+    totals: Tuple[int, ...]
+    hyp_length: int
+    ref_length: int
+    signature: str
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """How fast a part of the library is on this machine, by itself: for benchmarks and diagnosis.
+
+    name: what was measured; static storage
+    shape: and its sizes; static storage
+    twin: the instruction set it was compiled for, "ref" being portable C; static storage
+    seconds: of a call: median
+    flops: arithmetic operations of a call
+    bytes: that a call must read and write at least, each once
+    """
+
+    name: Optional[str]
+    shape: Optional[str]
+    twin: Optional[str]
+    seconds: float
+    flops: float
+    bytes: float

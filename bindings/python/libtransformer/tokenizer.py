@@ -1,0 +1,142 @@
+"""Text and ids."""
+from ctypes import byref, c_char, c_int32, c_size_t, c_void_p, sizeof
+from functools import partial
+from typing import TYPE_CHECKING, Any, Callable, Iterable, List, Optional
+
+from ._abi import tfm_log_fn, tfm_tokenizer_options
+from ._calls import Call
+from ._convert import (Ids, Line, Path, decoded, fill, path_bytes, sequence, text, texts, written)
+from ._handles import Handle, Usage, Owned, create
+from ._library import lib
+from .constants import TokenizerKind
+from .errors import checked
+from .options import TokenizerOptions
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+def log_callback(usage: Usage, function: Optional[Callable[[int, str], object]]) -> Any:
+    """The C callback that hands a message to function(level, message); None gives none."""
+    def log(_user: Any, level: int, message: bytes) -> None:
+        assert function is not None
+        usage.ask(partial(function, level, message.decode("utf-8", "replace")))
+    return tfm_log_fn(log) if function else none(tfm_log_fn)
+
+
+def none(kind: Any) -> Any:
+    """The NULL of a type of callbacks."""
+    return kind()
+
+
+class Tokenizer(Handle):
+    """Text to ids and back, by byte pair encoding, one vocabulary for both languages.
+
+    Made by learn(), load() or import_codes(), or lent by Model.tokenizer. Immutable: share it between threads freely.
+    """
+
+    @classmethod
+    def learn(cls, lines: Iterable[Line], **options: "Unpack[TokenizerOptions]") -> "Tokenizer":
+        """Learns merges and vocabulary from lines; options are the fields of TokenizerOptions.
+
+        log(level, message) receives warnings. Ctrl-C takes effect when the learning has ended.
+        """
+        struct, usage, array = tfm_tokenizer_options(), Usage(), texts(lines, "lines")
+        lib.tfm_tokenizer_options_init(byref(struct), sizeof(struct))
+        given = dict(options)
+        log = log_callback(usage, given.pop("log", None))  # type: ignore[arg-type]
+        fill(struct, given, TokenizerOptions.__annotations__, "Tokenizer.learn()")
+        struct.log = log
+
+        def work(call: "Call[Owned]") -> Owned:
+            usage.call = call
+            return create(lib.tfm_tokenizer_learn, lib.tfm_tokenizer_free, byref(struct), array, len(array))
+        return cls(Call(work).wait())
+
+    @classmethod
+    def load(cls, path: Path) -> "Tokenizer":
+        """Reads what save() wrote, or the tokenizer inside a model file."""
+        return cls(create(lib.tfm_tokenizer_load, lib.tfm_tokenizer_free, path_bytes(path), None))
+
+    @classmethod
+    def import_codes(cls, codes: Path, lines: Iterable[Line]) -> "Tokenizer":
+        """Reads a codes file of subword-nmt; lines are the training text of both languages, which gives the vocabulary."""
+        array = texts(lines, "lines")
+        return cls(create(lib.tfm_tokenizer_import, lib.tfm_tokenizer_free, path_bytes(codes), array, len(array), None))
+
+    def save(self, path: Path) -> None:
+        """Writes a JSON file, atomically."""
+        checked(lib.tfm_tokenizer_save, self._open(), path_bytes(path))
+
+    def export_codes(self, path: Path) -> None:
+        """Writes the merges as a codes file of subword-nmt, atomically; only for TokenizerKind.SUBWORD_NMT."""
+        checked(lib.tfm_tokenizer_export, self._open(), path_bytes(path))
+
+    @property
+    def vocab_size(self) -> int:
+        """Number of ids, specials included."""
+        return int(lib.tfm_tokenizer_vocab_size(self._open()))
+
+    @property
+    def kind(self) -> TokenizerKind:
+        """How text is cut into tokens."""
+        return TokenizerKind(lib.tfm_tokenizer_kind(self._open()))
+
+    def token(self, number: int) -> str:
+        """The token of an id, as it stands in the vocabulary. IndexError when there is none."""
+        owned = self._open()
+        if not 0 <= number < self.vocab_size:
+            raise IndexError(f"id {number} is not in 0..{self.vocab_size - 1}")
+        return decoded(lib.tfm_tokenizer_token(owned, number))
+
+    def id(self, token: Line) -> int:
+        """The id of a token of the vocabulary, or Special.UNK."""
+        return int(lib.tfm_tokenizer_id(self._open(), text(token)))
+
+    def encode(self, line: Line) -> List[int]:
+        """The ids of a line, without EOS. FormatError for invalid UTF-8: see utf8_repair()."""
+        owned, piece = self._open(), text(line)
+
+        def write(ids: Any, capacity: int, n_ids: Any) -> None:
+            checked(lib.tfm_tokenizer_encode, ids, capacity, n_ids, owned, piece)
+        return list(written(c_int32, piece.size + 1, write))
+
+    def decode(self, ids: Ids) -> str:
+        """The text of ids; PAD, BOS and EOS are skipped, and U+FFFD stands for half a character."""
+        owned, numbers = self._open(), sequence(ids)
+
+        def write(buffer: Any, capacity: int, size: Any) -> None:
+            checked(lib.tfm_tokenizer_decode, buffer, capacity, size, owned, numbers)
+        return _string(8 * numbers.size + 1, write)
+
+    def segment(self, line: Line) -> str:
+        """The line cut into tokens and joined by spaces: subword-nmt's "apply-bpe" for that kind."""
+        owned, piece = self._open(), text(line)
+
+        def write(buffer: Any, capacity: int, size: Any) -> None:
+            checked(lib.tfm_tokenizer_segment, buffer, capacity, size, owned, piece)
+        return _string(4 * piece.size + 1, write)
+
+
+def lent_tokenizer(pointer: Optional[int], owner: Owned) -> Optional[Tokenizer]:
+    """The tokenizer inside a model, which it keeps alive."""
+    return Tokenizer(Owned(c_void_p(pointer), None, (owner,))) if pointer else None
+
+
+def utf8_check(line: bytes) -> Optional[int]:
+    """The byte where the first invalid sequence of UTF-8 begins; None when all of it is valid."""
+    at = int(lib.tfm_utf8_check(text(line)))
+    return None if at == c_size_t(-1).value else at
+
+
+def utf8_repair(line: bytes) -> str:
+    """The text with U+FFFD for each maximal invalid part."""
+    piece = text(line)
+
+    def write(buffer: Any, capacity: int, size: Any) -> None:
+        lib.tfm_utf8_repair(buffer, capacity, size, piece)
+    return _string(3 * piece.size + 1, write)
+
+
+def _string(guess: int, write: Callable[[Any, int, Any], None]) -> str:
+    return bytes(written(c_char, guess, write)).decode("utf-8", "replace")

@@ -1,0 +1,187 @@
+"""Translations, scores, attention of a model."""
+import weakref
+from ctypes import POINTER, byref, c_float, c_size_t, c_void_p, cast, sizeof
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Callable, Iterable, List, Optional, TypeVar, Union
+
+from ._abi import tfm_decode_progress_fn, tfm_decoder_options, tfm_profile_entry
+from ._arrays import FloatArray, Floats, lent
+from ._convert import (Ids, Line, decoded, encoded, fill, numbers_of, record, same_length, sequence, sequences, texts)
+from ._handles import ExclusiveHandle, Usage, Owned, create
+from ._library import lib
+from .constants import AttentionKind, Special
+from .errors import BusyError, InvalidError, checked
+from .model import Model
+from .options import TranslatorOptions
+from .records import ProfileEntry
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One answer of a search.
+
+    text: the translation; empty when the model has no tokenizer
+    score: log-probability / length penalty; not penalised when no EOS came
+    ids: the tokens, EOS kept when it was produced
+    steps: decoding steps that the sentence took
+    """
+
+    text: str
+    score: float
+    ids: List[int]
+    steps: int
+
+
+@dataclass(frozen=True)
+class Score:
+    """How probable a model finds a target.
+
+    logprob: natural logarithm of the probability of the target given its source, EOS included
+    tokens: the same of each token; logprob is their sum
+    """
+
+    logprob: float
+    tokens: List[float]
+
+
+class Translator(ExclusiveHandle):
+    """A model and the workspace to translate, score and look at attention with it.
+
+    One thread at a time: a call waits while another thread uses the translator; give each thread its own to translate at
+    once, they share the model. A callback that uses the translator it was called from gets a BusyError.
+    Ctrl-C ends a translation or scoring after the step under way, with KeyboardInterrupt.
+    """
+
+    def __init__(self, model: Model, **options: "Unpack[TranslatorOptions]") -> None:
+        """The options are the fields of TranslatorOptions.
+
+        progress(done, total) is called between steps, in the thread that made the call; when it returns something true,
+        the call ends with CancelledError, and what it raises comes out of the call.
+        """
+        struct, usage, owner = tfm_decoder_options(), Usage(), model._open()
+        lib.tfm_decoder_options_init(byref(struct), sizeof(struct))
+        given = dict(options)
+        progress = _progress_callback(usage, given.pop("progress", None))  # type: ignore[arg-type]
+        fill(struct, given, TranslatorOptions.__annotations__, "Translator")
+        struct.progress = progress
+        super().__init__(create(lib.tfm_decoder_create, lib.tfm_decoder_free, owner, byref(struct),
+                                keep=(owner, progress)), usage)
+        self._tokenizer = model.tokenizer
+        self._lent: "Optional[weakref.ref[Any]]" = None
+
+    def translate(self, lines: Iterable[Line]) -> List[str]:
+        """The best translation of each line. A blank line gives an empty one."""
+        array = texts(lines, "lines")
+
+        def work(owned: Owned) -> List[str]:
+            checked(lib.tfm_decoder_translate, owned, array, len(array))
+            return [decoded(lib.tfm_decoder_text(owned, i, 0)) for i in range(len(array))]
+        return self._call(work)
+
+    def nbest(self, lines: Iterable[Line]) -> List[List[Hypothesis]]:
+        """For each line its n_best translations (an option of the translator), the best first."""
+        array = texts(lines, "lines")
+
+        def work(owned: Owned) -> List[List[Hypothesis]]:
+            checked(lib.tfm_decoder_translate, owned, array, len(array))
+            return _hypotheses(owned, len(array))
+        return self._call(work)
+
+    def nbest_ids(self, sources: Iterable[Ids]) -> List[List[Hypothesis]]:
+        """The same for sequences of ids, which contain EOS if they shall."""
+        array = sequences(sources, "sources")
+
+        def work(owned: Owned) -> List[List[Hypothesis]]:
+            checked(lib.tfm_decoder_translate_ids, owned, array, len(array))
+            return _hypotheses(owned, len(array))
+        return self._call(work)
+
+    def score(self, sources: Iterable[Line], targets: Iterable[Line]) -> List[Score]:
+        """How probable each target is, given its source."""
+        return self._score(lib.tfm_decoder_logprobs, texts(sources, "sources"), texts(targets, "targets"))
+
+    def score_ids(self, sources: Iterable[Ids], targets: Iterable[Ids]) -> List[Score]:
+        """The same for sequences of ids, which contain EOS if they shall."""
+        return self._score(lib.tfm_decoder_logprobs_ids, sequences(sources, "sources"), sequences(targets, "targets"))
+
+    def _score(self, function: Any, sources: Any, targets: Any) -> List[Score]:
+        n = same_length(sources, targets, "sources and targets")
+
+        def work(owned: Owned) -> List[Score]:
+            checked(function, owned, sources, targets, n)
+            return [_score_of(owned, i) for i in range(n)]
+        return self._call(work)
+
+    def attention(self, source: Union[Line, Ids], target: Union[Line, Ids] = (), *, kind: int = AttentionKind.CROSS,
+                  layer: int = 0, head: int = 0, copy: bool = True) -> "FloatArray":
+        """Attention weights while the model reads a pair: rows are queries, columns keys, each row sums to 1.
+
+        source and target are text, or ids that contain EOS if they shall; target may be empty for AttentionKind.ENCODER.
+        copy=False gives the translator's own memory: until that view is gone, its next call is a BusyError.
+        """
+        pair = sequence(self._ids(source)), sequence(self._ids(target))
+        floats = self._call(lambda owned: _attention(owned, *pair, kind, layer, head))
+        if copy:
+            return Floats(type(floats.base).from_buffer_copy(floats.base), floats.shape).view()
+        self._lent = weakref.ref(floats.base)
+        return floats.view(writable=False)
+
+    def profile(self) -> List[ProfileEntry]:
+        """How long each kind of work took since the translator was created; scoring and attention are not counted."""
+        return self._call(lambda owned: entries(owned, lib.tfm_decoder_profile_count, lib.tfm_decoder_profile_at))
+
+    def _ids(self, side: Union[Line, Ids]) -> Ids:
+        if not isinstance(side, (str, bytes)):
+            return side
+        if self._tokenizer is None:
+            raise InvalidError("the model has no tokenizer: give ids")
+        return self._tokenizer.encode(side) + [Special.EOS] if encoded(side) else []
+
+    def _call(self, work: Callable[[Owned], T]) -> T:
+        def guarded(owned: Owned) -> T:
+            if self._lent is not None and self._lent() is not None:
+                raise BusyError("a view of attention weights (copy=False) is still in use: delete it first")
+            return work(owned)
+        return self._start(guarded).wait()
+
+
+def _progress_callback(usage: Usage, function: Optional[Callable[[int, int], object]]) -> Any:
+    """The C callback between steps: it asks the user's function, and cancels when the caller is interrupted."""
+    def progress(_user: Any, done: int, total: int) -> int:
+        answer = usage.ask(partial(function, done, total)) if function else None
+        return int(bool(answer) or usage.stopped)
+    return tfm_decode_progress_fn(progress)
+
+
+def _hypotheses(owned: Owned, n: int) -> List[List[Hypothesis]]:
+    return [[Hypothesis(decoded(lib.tfm_decoder_text(owned, i, rank)), lib.tfm_decoder_score(owned, i, rank),
+                        numbers_of(lib.tfm_decoder_ids(owned, i, rank)), lib.tfm_decoder_steps(owned, i))
+             for rank in range(lib.tfm_decoder_count(owned, i))] for i in range(n)]
+
+
+def _score_of(owned: Owned, pair: int) -> Score:
+    size = c_size_t()
+    tokens = lib.tfm_decoder_token_logprobs(owned, pair, byref(size))
+    return Score(lib.tfm_decoder_pair_logprob(owned, pair), tokens[:size.value])
+
+
+def _attention(owned: Owned, source: Any, target: Any, kind: int, layer: int, head: int) -> Floats:
+    weights, rows, cols = POINTER(c_float)(), c_size_t(), c_size_t()
+    checked(lib.tfm_decoder_attention, byref(weights), byref(rows), byref(cols), owned, source, target, kind, layer, head)
+    return lent(cast(weights, c_void_p).value or 0, (rows.value, cols.value), owned)
+
+
+def entries(owned: Owned, count: Any, at: Any) -> List[ProfileEntry]:
+    """The entries of a profile."""
+    result = []
+    for index in range(count(owned)):
+        entry = tfm_profile_entry()
+        checked(at, byref(entry), sizeof(entry), owned, index)
+        result.append(record(ProfileEntry, entry))
+    return result

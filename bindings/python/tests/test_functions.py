@@ -1,0 +1,82 @@
+"""Attention on raw matrices, BLEU, measuring, versions."""
+import math
+
+import pytest
+from conftest import GERMAN
+
+import libtransformer as tfm
+from libtransformer._arrays import np
+
+Q, K, V = [[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [[1.0], [2.0], [4.0]]
+
+
+def softmax(scores):
+    total = sum(map(math.exp, scores))
+    return [math.exp(score) / total for score in scores]
+
+
+def test_attention_is_equation_1():
+    out, weights = tfm.attention(Q, K, V)
+    for i, q in enumerate(Q):
+        expected = softmax([sum(a * b for a, b in zip(q, k)) / math.sqrt(2) for k in K])
+        assert weights.tolist()[i] == pytest.approx(expected, abs=1e-6)
+        assert out.tolist()[i][0] == pytest.approx(sum(w * v[0] for w, v in zip(expected, V)), abs=1e-6)
+
+
+def test_attention_options():
+    _, causal = tfm.attention(K, K, V, causal=1)
+    assert causal[0, 1] == causal[0, 2] == causal[1, 2] == 0 and causal[0, 0] == 1
+    _, masked = tfm.attention(Q, K, V, mask=[[-math.inf, 0.0, 0.0], [0.0, -math.inf, 0.0]], key_length=2)
+    assert masked.tolist() == [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
+    for options, error in (({"mask": Q}, tfm.InvalidError), ({"masks": Q}, TypeError), ({"scale": "x"}, TypeError)):
+        with pytest.raises(error):
+            tfm.attention(Q, K, V, **options)
+    for wrong in (([1.0], K, V), (Q, Q, V), (Q, [[1.0]], V), (Q, "text", V), ([[1.0], [1.0, 2.0]], K, V)):
+        with pytest.raises((tfm.InvalidError, TypeError)):
+            tfm.attention(*wrong)
+
+
+def test_attention_of_arrays():
+    if not np:
+        pytest.skip("NumPy is not there")
+    q, k, v = (np.array(values, dtype=np.float32) for values in (Q, K, V))
+    out, weights = tfm.attention(q, k, v)
+    assert out.dtype == np.float32 and out.flags.writeable
+    expected = np.exp(q @ k.T / np.sqrt(2))
+    expected /= expected.sum(1, keepdims=True)
+    np.testing.assert_allclose(weights, expected, rtol=1e-6)
+    np.testing.assert_allclose(out, expected @ v, rtol=1e-6)
+    strided = np.asfortranarray(q.astype(np.float64))
+    assert (tfm.attention(strided, k[::-1][::-1], v)[0] == out).all()
+    with pytest.raises(tfm.InvalidError, match="n_queries 0"):
+        tfm.attention(np.zeros((0, 2)), k, v)
+
+
+def test_bleu():
+    assert tfm.bleu(["the cat sat on the mat"], ["the cat sat on the mat"]).score == pytest.approx(100)
+    result = tfm.bleu(["the cat sat"], [["a dog sat there"], ["the cat sat here"]], smooth=tfm.BleuSmooth.FLOOR)
+    assert result.precisions[0] == pytest.approx(100) and result.hyp_length == 3 and result.ref_length == 4
+    assert "nrefs:2" in result.signature and result.matches[:4] == (3, 2, 1, 0)
+    with pytest.raises(tfm.InvalidError, match="1 and 2"):
+        tfm.bleu(["a"], ["a", "b"])
+    with pytest.raises(TypeError):
+        tfm.bleu("a", ["a"])
+    with pytest.raises(TypeError, match="tokenise is no option of bleu.*is it tokenize"):
+        tfm.bleu(["a"], ["a"], tokenise=1)
+
+
+def test_measuring():
+    assert tfm.measure.kernel_count() > 0 < tfm.measure.twin_count()
+    one = tfm.measure.kernel(0, 0, seconds=0.001)
+    assert one.twin == "ref" and one.name and one.seconds > 0
+    assert tfm.measure.product(4, 5, 6, seconds=0.001, n_threads=1).flops == 2 * 4 * 5 * 6
+    with pytest.raises(tfm.InvalidError):
+        tfm.measure.kernel(tfm.measure.kernel_count(), 0)
+
+
+def test_versions(tokenizer):
+    assert tfm.version() == tfm.__version__ == "%d.%d.%d" % tfm._library.VERSION
+    assert tfm.status_name(tfm.Status.OK) != tfm.status_name(tfm.Status.IO)
+    assert tfm.status_name(99) == "unknown status"
+    assert all(getattr(tfm, name).__doc__ for name in tfm.__all__ if name != "__version__")
+    assert GERMAN[0] == tokenizer.decode(tokenizer.encode(GERMAN[0]))

@@ -1,0 +1,94 @@
+"""Tokenizers: learned, saved, imported; text of every kind."""
+import pytest
+from conftest import ENGLISH, GERMAN
+
+import libtransformer as tfm
+
+
+@pytest.mark.parametrize("line", ["good morning", "", " two  spaces ", "a\0b", "x\ny", "\U0001F600 Straße", b"bytes".decode()])
+def test_encode_and_decode_are_inverse(tokenizer, line):
+    ids = tokenizer.encode(line)
+    assert all(4 <= number < tokenizer.vocab_size for number in ids)
+    assert tokenizer.decode(ids) == line
+    assert tokenizer.encode(line.encode()) == ids
+
+
+def test_longer_than_any_guess(tokenizer):
+    line = "\U0001F600" * 5000 + "good morning " * 1000
+    assert tokenizer.decode(tokenizer.encode(line)) == line
+    assert len(tokenizer.segment(line).split()) == len(tokenizer.encode(line))
+
+
+def test_tokens_and_ids(tokenizer):
+    assert tokenizer.kind == tfm.TokenizerKind.BPE
+    assert [tokenizer.id(tokenizer.token(number)) for number in range(tokenizer.vocab_size)] == list(
+        range(tokenizer.vocab_size))
+    assert tokenizer.id("no such token") == tfm.Special.UNK
+    for number in (-1, tokenizer.vocab_size):
+        with pytest.raises(IndexError):
+            tokenizer.token(number)
+
+
+def test_half_a_character_is_replaced(tokenizer):
+    ids = tokenizer.encode("\U0001F600")
+    assert tokenizer.decode(ids[:-1]).endswith("\ufffd")
+
+
+def test_save_and_load(tokenizer, tmp_path):
+    path = tmp_path / "tökenizer.json"
+    tokenizer.save(path)
+    with tfm.Tokenizer.load(path) as loaded:
+        assert loaded.encode("good night") == tokenizer.encode("good night")
+        assert tfm.Tokenizer.load(str(path)).vocab_size == tfm.Tokenizer.load(bytes(path)).vocab_size == loaded.vocab_size
+
+
+def test_subword_nmt(tmp_path, tokenizer):
+    first = tfm.Tokenizer.learn(ENGLISH + GERMAN, kind=tfm.TokenizerKind.SUBWORD_NMT, merges=20)
+    first.export_codes(tmp_path / "codes")
+    second = tfm.Tokenizer.import_codes(tmp_path / "codes", ENGLISH + GERMAN)
+    assert second.kind == tfm.TokenizerKind.SUBWORD_NMT
+    assert second.segment("good morrow") == first.segment("good morrow")
+    assert first.segment("good morrow").replace("@@ ", "") == "good morrow"
+    with pytest.raises(tfm.TransformerError):
+        tokenizer.export_codes(tmp_path / "none")
+
+
+def test_warnings_reach_the_log():
+    heard = []
+    tfm.Tokenizer.learn(["a b"], vocab_size=5000, log=lambda level, message: heard.append((level, message)))
+    assert heard and heard[0][0] == tfm.LogLevel.WARNING and "5000" in heard[0][1]
+
+
+def test_what_the_log_raises_comes_out():
+    def log(level, message):
+        raise KeyError(message)
+    with pytest.raises(KeyError):
+        tfm.Tokenizer.learn(["a b"], vocab_size=5000, log=log)
+
+
+def test_utf8():
+    assert tfm.utf8_check(b"valid") is None
+    assert tfm.utf8_check(b"ab\xff") == 2
+    assert tfm.utf8_repair(b"ab\xff\xc3\xa4") == "ab\ufffdä"
+    assert tfm.utf8_repair(b"\xff" * 1000) == "\ufffd" * 1000
+
+
+def test_bad_input(tokenizer, tmp_path):
+    with pytest.raises(tfm.FormatError, match="UTF-8") as failure:
+        tokenizer.encode(b"\xff")
+    assert failure.value.status == tfm.Status.FORMAT
+    with pytest.raises(TypeError, match="str or bytes"):
+        tokenizer.encode(3)
+    with pytest.raises(TypeError, match="list of lines"):
+        tfm.Tokenizer.learn("one line")
+    with pytest.raises(tfm.InvalidError):
+        tfm.Tokenizer.learn([])
+    with pytest.raises(tfm.FileError, match="absent.json") as failure:
+        tfm.Tokenizer.load(tmp_path / "absent.json")
+    assert isinstance(failure.value, OSError)
+    with pytest.raises(tfm.InvalidError, match="NUL"):
+        tfm.Tokenizer.load("a\0b")
+    with pytest.raises((OverflowError, TypeError)):
+        tokenizer.decode([2 ** 40])
+    with pytest.raises(tfm.TransformerError):
+        tokenizer.decode([tokenizer.vocab_size])

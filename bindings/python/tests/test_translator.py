@@ -1,0 +1,156 @@
+"""Translations, n-best lists, scores, attention."""
+import math
+
+import pytest
+from conftest import ENGLISH, GERMAN
+
+import libtransformer as tfm
+from libtransformer._arrays import np
+
+
+def test_translate(translator):
+    assert translator.translate(ENGLISH) == GERMAN
+    assert translator.translate(iter(ENGLISH[:2])) == GERMAN[:2]
+    assert translator.translate(["", "good night", " ", b"please"]) == ["", "gute Nacht", "", "bitte"]
+    assert translator.translate([]) == []
+    assert len(translator.translate(["NUL \0 inside", "a\nb", "\U0001F600"])) == 3
+
+
+def test_nbest(book):
+    with tfm.Translator(book, beam=5, n_best=3, n_threads=2) as translator:
+        lists = translator.nbest(ENGLISH)
+        assert [hypotheses[0].text for hypotheses in lists] == GERMAN
+        for hypotheses in lists:
+            assert len(hypotheses) == 3
+            scores = [hypothesis.score for hypothesis in hypotheses]
+            assert scores == sorted(scores, reverse=True)
+            assert all(book.tokenizer.decode(hypothesis.ids) == hypothesis.text for hypothesis in hypotheses)
+            assert hypotheses[0].ids[-1] == tfm.Special.EOS and hypotheses[0].steps >= len(hypotheses[0].ids)
+        sources = [book.tokenizer.encode(line) + [tfm.Special.EOS] for line in ENGLISH]
+        assert translator.nbest_ids(sources) == lists
+
+
+def test_score(translator, book):
+    good, bad = translator.score(ENGLISH[:1] * 2, [GERMAN[0], GERMAN[1]])
+    assert good.logprob > bad.logprob and good.logprob == pytest.approx(sum(good.tokens), abs=1e-5)
+    assert len(good.tokens) == len(book.tokenizer.encode(GERMAN[0])) + 1
+    ids = [[book.tokenizer.encode(line) + [tfm.Special.EOS]] for line in (ENGLISH[0], GERMAN[0])]
+    assert translator.score_ids(*ids) == [good]
+    best = translator.nbest(ENGLISH[:1])[0][0]
+    assert best.score == pytest.approx(good.logprob / ((5 + len(best.ids)) / 6) ** 0.6, rel=1e-4)
+    with pytest.raises(tfm.InvalidError, match="2 and 1"):
+        translator.score(["a", "b"], ["a"])
+
+
+def test_attention(translator, book):
+    n, m = (len(book.tokenizer.encode(line)) + 1 for line in ("good night", "gute Nacht"))
+    cross = translator.attention("good night", "gute Nacht", layer=1, head=2)
+    assert tuple(cross.shape) == (m, n)
+    assert [sum(row) for row in cross.tolist()] == pytest.approx([1.0] * m, abs=1e-5)
+    causal = translator.attention("good night", "gute Nacht", kind=tfm.AttentionKind.DECODER)
+    assert tuple(causal.shape) == (m, m) and causal[0, 1] == 0.0
+    own = translator.attention("good night", kind=tfm.AttentionKind.ENCODER)
+    assert tuple(own.shape) == (n, n)
+    ids = book.tokenizer.encode("good night") + [tfm.Special.EOS]
+    assert translator.attention(ids, kind=tfm.AttentionKind.ENCODER).tolist() == own.tolist()
+    for wrong in ({"layer": 4}, {"head": 4}, {"kind": 3}):
+        with pytest.raises(tfm.InvalidError):
+            translator.attention("good night", "gute Nacht", **wrong)
+    with pytest.raises(tfm.InvalidError, match="target is empty"):
+        translator.attention("good night")
+
+
+def test_attention_without_copying(translator):
+    copy = translator.attention("good night", "gute Nacht")
+    view = translator.attention("good night", "gute Nacht", copy=False)
+    assert view.tolist() == copy.tolist()
+    with pytest.raises(tfm.BusyError, match="copy=False"):
+        translator.translate(ENGLISH)
+    translator.close()
+    assert view.tolist() == copy.tolist()
+
+
+def test_attention_view_is_given_back(translator):
+    view = translator.attention("good night", "gute Nacht", copy=False)
+    with pytest.raises((ValueError, TypeError)):
+        view[0, 0] = 1
+    del view
+    assert translator.translate(ENGLISH) == GERMAN
+
+
+def test_dtypes_and_profile(book):
+    for dtype in tfm.Dtype:
+        with tfm.Translator(book, dtype=dtype) as translator:
+            assert translator.translate(ENGLISH) == GERMAN
+            profile = translator.profile()
+    assert any(entry.calls and entry.seconds > 0 and entry.kind == tfm.ProfileKind.OPERATION for entry in profile)
+    assert all(entry.name for entry in profile)
+
+
+def test_progress_sees_every_sentence(book):
+    calls = []
+    with tfm.Translator(book, progress=lambda done, total: calls.append((done, total))) as translator:
+        translator.translate(ENGLISH)
+    assert calls[-1] == (len(ENGLISH), len(ENGLISH)) and calls == sorted(calls)
+
+
+def test_progress_can_cancel(book):
+    with tfm.Translator(book, progress=lambda done, total: True) as translator:
+        with pytest.raises(tfm.CancelledError, match="0 of 8") as failure:
+            translator.translate(ENGLISH)
+        assert failure.value.status == tfm.Status.CANCELLED
+        with pytest.raises(tfm.CancelledError):
+            translator.score(ENGLISH, GERMAN)
+
+
+def test_what_progress_raises_comes_out(book):
+    answers = iter([False, ZeroDivisionError])
+
+    def progress(done, total):
+        answer = next(answers, False)
+        if answer:
+            raise answer("planted")
+    with tfm.Translator(book, progress=progress) as translator:
+        with pytest.raises(ZeroDivisionError, match="planted"):
+            translator.translate(ENGLISH)
+        assert translator.translate(ENGLISH) == GERMAN
+
+
+def test_a_callback_cannot_use_its_translator(book):
+    with tfm.Translator(book, progress=lambda done, total: translator.translate(["please"])) as translator:
+        with pytest.raises(tfm.BusyError, match="in the middle of a call"):
+            translator.translate(ENGLISH)
+
+
+def test_bad_input(translator, book):
+    with pytest.raises(TypeError, match="list of lines"):
+        translator.translate("good morning")
+    with pytest.raises(tfm.FormatError, match="line 2"):
+        translator.translate(["fine", b"\xff"])
+    with pytest.raises(UnicodeEncodeError):
+        translator.translate(["\ud800"])
+    with pytest.raises(TypeError, match="bean is no option of Translator: is it beam"):
+        tfm.Translator(book, bean=4)
+    with pytest.raises(tfm.InvalidError, match="beam"):
+        tfm.Translator(book, beam=0)
+    with pytest.raises(tfm.InvalidError):
+        translator.nbest_ids([[10 ** 6]])
+    with pytest.raises(TypeError):
+        translator.nbest_ids([["a"]])
+    with tfm.Translator(book, replace_invalid=True) as lenient:
+        assert len(lenient.translate([b"\xff"])) == 1
+
+
+def test_without_a_tokenizer():
+    model = tfm.Model.create(None, "tiny", vocab_size=30)
+    with tfm.Translator(model, max_length=5) as translator:
+        hypothesis = translator.nbest_ids([[5, 6, tfm.Special.EOS], []])[0][0]
+        assert hypothesis.text == "" and 0 < len(hypothesis.ids) <= 5 and math.isfinite(hypothesis.score)
+        for call in (lambda: translator.translate(["a"]), lambda: translator.attention("a", "b")):
+            with pytest.raises(tfm.InvalidError, match="tokenizer"):
+                call()
+
+
+def test_numpy_ids(translator):
+    if np:
+        assert translator.nbest_ids([np.array([10, 11, 1])]) == translator.nbest_ids([[10, 11, 1]])
