@@ -14,7 +14,10 @@ esac
 
 "$root/examples/install_missing.sh" gcc=gcc g++=g++ /usr/include/stdio.h=libc6-dev meson=meson ninja=ninja-build \
     pkg-config=pkg-config python3=python3 check.pc=check libutf8proc.pc=libutf8proc-dev jansson.pc=libjansson-dev \
-    zlib.pc=zlib1g-dev groff=groff-base doxygen=doxygen
+    zlib.pc=zlib1g-dev groff=groff-base doxygen=doxygen \
+    /usr/lib/python3/dist-packages/pytest=python3-pytest \
+    /usr/lib/python3/dist-packages/numpy=python3-numpy /usr/lib/python3/dist-packages/pip=python3-pip \
+    /usr/lib/python3/dist-packages/tqdm=python3-tqdm /usr/lib/python3/dist-packages/mypy=mypy
 cd "$root"
 passed=0 failed=0 skipped=0
 
@@ -58,7 +61,7 @@ run() # NAME "SETUP OPTIONS" TEST_OPTIONS...
 }
 
 mkdir -p build
-plain='-Dbuildtype=debugoptimized -Db_ndebug=false'
+plain='-Dbuildtype=debugoptimized -Db_ndebug=false -Dpython_copy=true'
 if [ -n "$quick" ]; then
     run plain "$plain" --suite unit
 else
