@@ -11,7 +11,7 @@ import libtransformer as tfm
 lines = ["good morning", "guten Morgen"]
 t = tfm.Tokenizer.learn(lines, vocab_size=280)
 model = tfm.Model.create(t, "small")
-many = ["good morning " * 30] * 100000
+many = ["good morning " * 30] * 3000
 def interrupted(call):
     try:
         print("begun", flush=True)
@@ -27,7 +27,7 @@ interrupted(lambda: translator.translate(many))
 print(len(translator.translate(["good"])))
 """
 SCORE = SETUP + """
-translator = tfm.Translator(model)
+translator = tfm.Translator(model, batch_tokens=500)  # it looks up after each batch
 interrupted(lambda: translator.score(many, many))
 print(len(translator.translate(["good"])))
 """
