@@ -5,6 +5,7 @@ from enum import IntEnum
 class Status(IntEnum):
     """Result of every call that can fail.
 
+    OK: done
     INVALID: an argument breaks the documented contract
     NOMEM: the allocator returned None; the object is unchanged
     IO: the operating system refused to read, write or start
@@ -51,7 +52,11 @@ class Dtype(IntEnum):
 
 
 class LogLevel(IntEnum):
-    """How grave a message is."""
+    """How grave a message is.
+
+    INFO: nothing to do
+    WARNING: the result may not be what was meant; the work goes on
+    """
 
     INFO = 0
     WARNING = 1
@@ -97,6 +102,7 @@ class Sharing(IntEnum):
 
     ALL: 3.4: one matrix for source, target and output
     TARGET: target embedding and output share one
+    NONE: each has its own
     """
 
     ALL = 0

@@ -131,9 +131,9 @@ class TrainerOptions(TypedDict, total=False):
     dropout_relu: after the ReLU; default 0
     label_smoothing: eps_ls of 5.4; [0, 1), default 0.1
     smoothing: Smoothing; default paper
-    adam_beta1: 5.3: 0.9, 0.98, 1e-9
-    adam_beta2: 5.3: 0.9, 0.98, 1e-9
-    adam_eps: 5.3: 0.9, 0.98, 1e-9
+    adam_beta1: decay of the first moment (5.3); [0, 1), default 0.9
+    adam_beta2: decay of the second moment; [0, 1), default 0.98
+    adam_eps: added to the root of the second moment; > 0, default 1e-9
     lr_scale: factor on the rate of eq. (3); default 1
     warmup: warmup_steps of eq. (3); default 4000
     clip_norm: larger gradients are scaled down to this norm; 0: no clipping (default)

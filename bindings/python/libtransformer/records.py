@@ -83,6 +83,7 @@ class DataReport:
     blank: skipped: source or target empty
     too_long: skipped: more than max_length tokens
     source_tokens: of the used pairs, EOS counted
+    target_tokens: likewise
     unknown: TFM_UNK among them
     piece_tokens: a batch is worked off in pieces of at most so many source and target tokens: batch_tokens, or fewer
         for the sake of memory
@@ -105,6 +106,8 @@ class ProfileEntry:
 
     kind: ProfileKind
     name: "linear", "linear backward", "forward"; static storage
+    calls: how often
+    seconds: in all
     flops: of its matrix products, 2 for each multiply-add; 0 for phases
     """
 
@@ -117,13 +120,15 @@ class ProfileEntry:
 
 @dataclass(frozen=True)
 class BleuResult:
-    """Fields of tfm_bleu_result.
+    """What tfm_bleu() found.
 
     score: percent
     brevity: penalty, 0..1
     precisions: percent, per order
-    hyp_length: tokens; of several references the closest, then shortest, counts
-    ref_length: tokens; of several references the closest, then shortest, counts
+    matches: n-grams of the hypotheses that a reference has, per order
+    totals: n-grams of the hypotheses, per order
+    hyp_length: tokens of the hypotheses
+    ref_length: tokens of the references; of several the closest, then shortest, counts
     signature: "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:libtransformer-0.2.0"
     """
 
