@@ -7,9 +7,9 @@ class TokenizerOptions(TypedDict, total=False):
     """Fields of tfm_tokenizer_options.
 
     kind: TokenizerKind; default BPE
-    vocab_size: BPE: entries wanted, specials and 256 bytes included; default 8000
+    vocab_size: BPE: entries wanted, specials and 256 bytes included; 260..2^24, default 8000
     merges: subword-nmt: merge operations; default 10000. The vocabulary is what they leave
-    min_frequency: a pair seen less often is not merged; default 2
+    min_frequency: a pair seen less often is not merged; >= 1, default 2
     replace_invalid: 0: invalid UTF-8 is an error naming the line; 1: U+FFFD replaces it; default 0
     strict_size: nonzero: a text that does not support vocab_size (or merges) is an error; 0: a smaller vocabulary and a
         warning; default 0
@@ -91,12 +91,12 @@ class TranslatorOptions(TypedDict, total=False):
     n_best: hypotheses returned per sentence, 1..beam; default 1
     max_extra: longest output = source tokens (EOS counted) + this; default 50 (6.1)
     max_length: absolute longest output, EOS counted; 0: no other limit; default 0
-    max_source: a longer source (tokens, EOS counted) is refused; default 4096
+    max_source: a longer source (tokens, EOS counted) is refused; >= 1, default 4096
     stop_rule: StopRule; default best
     allow_special: nonzero: PAD and BOS may be produced; default 0
     replace_invalid: nonzero: invalid UTF-8 becomes U+FFFD instead of an error; default 0
-    batch_tokens: source tokens translated together, times beam; default 4096
-    n_threads: 0: all cores; default 1
+    batch_tokens: source tokens translated together, times beam; >= 1, default 4096
+    n_threads: 1..1024; 0: all cores; default 1
     progress: None: none
     min_length: EOS is not offered before it would be this many tokens, EOS counted: its logit counts as -infinity; a
         sentence whose longest output is below ends without it; at most max_length; default 0
@@ -123,23 +123,23 @@ class TranslatorOptions(TypedDict, total=False):
 class TrainerOptions(TypedDict, total=False):
     """Fields of tfm_trainer_options.
 
-    n_threads: 0: all cores (default)
+    n_threads: 1..1024; 0: all cores (default)
     seed: order of the data and dropout; default 1
     dropout: P_drop on each sub-layer's output before it is added (5.4); [0, 1), default 0.1
     dropout_embedding: on the sum of embedding and position; < 0: as dropout; default -1
-    dropout_attention: on attention weights; default 0
-    dropout_relu: after the ReLU; default 0
+    dropout_attention: on attention weights; [0, 1), default 0
+    dropout_relu: after the ReLU; [0, 1), default 0
     label_smoothing: eps_ls of 5.4; [0, 1), default 0.1
     smoothing: Smoothing; default paper
     adam_beta1: decay of the first moment (5.3); [0, 1), default 0.9
     adam_beta2: decay of the second moment; [0, 1), default 0.98
-    adam_eps: added to the root of the second moment; > 0, default 1e-9
-    lr_scale: factor on the rate of eq. (3); default 1
-    warmup: warmup_steps of eq. (3); default 4000
+    adam_eps: added to the root of the second moment; 1e-30..1, default 1e-9
+    lr_scale: factor on the rate of eq. (3); 0..1e6, default 1
+    warmup: warmup_steps of eq. (3); 1..1e9, default 4000
     clip_norm: larger gradients are scaled down to this norm; 0: no clipping (default)
-    batch_tokens: a batch holds at most this many source and as many target tokens; default 4096
-    accumulate: batches per update and rank; default 1
-    max_length: pairs with more tokens on a side (EOS counted) are skipped; default 256
+    batch_tokens: a batch holds at most this many source and as many target tokens; 1..2^24, default 4096
+    accumulate: batches per update and rank; 1..2^20, default 1
+    max_length: pairs with more tokens on a side (EOS counted) are skipped; 1..2^20, default 256
     recompute: nonzero: keep only each layer's input and compute the rest again: less memory, more time
     max_steps: 0: no limit; default 100000
     max_epochs: 0: no limit (default)
@@ -151,9 +151,9 @@ class TrainerOptions(TypedDict, total=False):
     checkpoint_path: "x" gives files x-STEP.ckpt; None: none. Copied
     checkpoint_steps: steps between checkpoints; 0: each epoch (default), or by time alone
     checkpoint_seconds: and seconds between them (6.1: 600); 0: not by time (default)
-    keep: how many of the latest checkpoints stay; older ones are deleted; 0: all; default 5
-    rank: this trainer among n_ranks that share the work; default 0
-    n_ranks: default 1: batch i of the epoch goes to rank i mod n_ranks
+    keep: how many of the latest checkpoints stay; older ones are deleted; 0: all; at most 1024, default 5
+    rank: this trainer among n_ranks that share the work; below n_ranks, default 0
+    n_ranks: 1..65536, default 1: batch i of the epoch goes to rank i mod n_ranks
     replace_invalid: nonzero: invalid UTF-8 becomes U+FFFD instead of an error; default 0
     reduce: needed when n_ranks > 1
     log: None: silence
@@ -207,7 +207,7 @@ class AttentionOptions(TypedDict, total=False):
     scale: 0: 1 / sqrt(d_k) (default)
     key_length: keys from here on are hidden; SIZE_MAX (default): all seen
     mask: [n_queries][n_keys], added to the scores; -INFINITY hides; None: none
-    n_threads: default 1
+    n_threads: 1..1024; 0: all cores; default 1
     """
 
     causal: int
@@ -245,7 +245,7 @@ class MeasureOptions(TypedDict, total=False):
 
     n_threads: of a product; 0: all cores; default 1
     dtype: of a product: Dtype; default float32
-    seconds: about how long to measure; default 0.1. At least one call, after one that does not count
+    seconds: about how long to measure; 0..3600, default 0.1. At least one call, after one that does not count
     """
 
     n_threads: int
