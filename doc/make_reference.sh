@@ -3,4 +3,5 @@
 set -eu
 out=$(mkdir -p "$3" && cd "$3" && pwd)
 cd "$1"
-{ cat doc/Doxyfile; echo "PROJECT_NUMBER = $2"; echo "OUTPUT_DIRECTORY = \"$out\""; } | doxygen -
+{ cat doc/Doxyfile; echo "USE_MDFILE_AS_MAINPAGE = \"$PWD/README.md\""; echo "PROJECT_NUMBER = $2"; echo "OUTPUT_DIRECTORY = \"$out\""; } |
+    doxygen -

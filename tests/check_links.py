@@ -42,7 +42,8 @@ def lost(pages, start):
 
 
 def faults(root):
-    pages = [root / "README.md", *sorted(root.glob("doc/**/*.md")), *sorted(root.glob("bindings/**/*.md"))]
+    folders = ("doc", "examples", "bindings")
+    pages = [root / "README.md", *sorted(page for folder in folders for page in root.glob(folder + "/**/*.md"))]
     return [*broken(pages), *lost(pages, pages[0])]
 
 

@@ -71,6 +71,8 @@ def copy(root, to):
     shutil.copytree(root / "doc", to / "doc")
     shutil.copytree(root / "include", to / "include")
     shutil.copy(root / "README.md", to)
+    (to / "examples").mkdir()
+    shutil.copy(root / "examples/README.md", to / "examples")
 
 
 def test_itself(root, version):
