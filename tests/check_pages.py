@@ -156,7 +156,7 @@ def reader(source, build, compiler, folder):
     return dict(os.environ, source=str(source), build=str(build), LC_ALL="C.UTF-8",
                 PATH=f"{tools}:{programs}:{os.environ['PATH']}", LD_LIBRARY_PATH=str(libraries),
                 PKG_CONFIG_PATH=str(libraries / "pkgconfig"), PKG_CONFIG_SYSROOT_DIR=str(folder / "root"),
-                PYTHONPATH=str(source / "bindings/python"))
+                PYTHONPATH=str(source / "bindings/python"), PYTHONDONTWRITEBYTECODE="1")
 
 
 def main(source, build, compiler, page):
