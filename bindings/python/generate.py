@@ -118,14 +118,16 @@ class Writer:
             "from ctypes import (CFUNCTYPE, POINTER, Structure, c_char, c_char_p, c_double, c_float, c_int, c_int32, "
             "c_size_t,\n                    c_uint32, c_uint64, c_void_p)\n"
             "from typing import Any, Dict, Tuple",
-            "VERSION = (" + ", ".join(str(version["TFM_VERSION_" + part]) for part in ("MAJOR", "MINOR", "PATCH")) + ")",
+            "VERSION = (" + ", ".join(str(version["TFM_VERSION_" + part])
+                                      for part in ("MAJOR", "MINOR", "PATCH")) + ")",
         ]
         waiting = list(self.header.callbacks)
         for struct in self.header.structs:
             waiting = self._write_callbacks(blocks, waiting, struct)
             blocks.append(f"\nclass {struct.name}(Structure):\n    _fields_ = [\n"
                           + "\n".join(self._members(struct)) + "\n    ]")
-        blocks.append("\nPROTOTYPES: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {\n" + "\n".join(self._prototypes()) + "\n}")
+        blocks.append("\nPROTOTYPES: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {\n"
+                      + "\n".join(self._prototypes()) + "\n}")
         return "\n\n".join(blocks) + "\n"
 
     def _write_callbacks(self, blocks: List[str], waiting: List[Callback], struct: Struct) -> List[Callback]:

@@ -23,7 +23,7 @@ class Call(Generic[T]):
         self._ended = threading.Event()
         self._result: Optional[T] = None
         self._error: Optional[BaseException] = None
-        # A daemon, or the end of the program would wait for a call whose caller is gone; abandon_all() ends it properly.
+        # A daemon, or the end of the program would wait for a call whose caller is gone: abandon_all() ends it.
         thread = threading.Thread(target=self._run, args=(work,), name="libtransformer", daemon=True)
         _under_way.add(self)
         try:

@@ -17,7 +17,8 @@ class Owned:
 
     __slots__ = ("_as_parameter_", "_free", "_keep", "__weakref__")
 
-    def __init__(self, pointer: c_void_p, free: Optional[Callable[[c_void_p], Any]], keep: Tuple[Any, ...] = ()) -> None:
+    def __init__(self, pointer: c_void_p, free: Optional[Callable[[c_void_p], Any]],
+                 keep: Tuple[Any, ...] = ()) -> None:
         self._as_parameter_ = pointer  # what ctypes passes for this object
         self._free = free
         self._keep = keep  # what the C object uses and does not own
@@ -95,7 +96,7 @@ class Usage:
         return self.call.ask(request) if self.call else request()
 
     def post(self, event: Any) -> None:
-        """Hands an event to the caller of the call under way; others may have their turn until the caller comes back."""
+        """Hands an event to the caller of the call under way; others may have their turn until it answers."""
         call, user = self.call, self.user
         assert call is not None and user is not None  # a callback belongs to a call
         self.end()

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 def bleu(hypotheses: Sequence[Line], references: Union[Sequence[Line], Sequence[Sequence[Line]]],
          **options: "Unpack[BleuOptions]") -> BleuResult:
-    """Corpus BLEU; references: one line for each hypothesis, or a list of such lists. Options: fields of BleuOptions."""
+    """Corpus BLEU; references: one line for each hypothesis, or a list of such lists.
+
+    The options are the fields of BleuOptions.
+    """
     struct, result = tfm_bleu_options(), tfm_bleu_result()
     lib.tfm_bleu_options_init(byref(struct), sizeof(struct))
     fill(struct, options, BleuOptions.__annotations__, "bleu()")

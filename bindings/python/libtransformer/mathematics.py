@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def attention(q: Any, k: Any, v: Any, **options: "Unpack[AttentionOptions]") -> "Tuple[FloatArray, FloatArray]":
     """Scaled dot-product attention: softmax(q k^T * scale + mask) v, and its weights [n_queries][n_keys].
 
-    q [n_queries][d_k], k [n_keys][d_k], v [n_keys][d_v]: NumPy arrays of float32 are not copied; other arrays and nested
-    lists are. The options are the fields of AttentionOptions; mask is such a matrix too.
+    q [n_queries][d_k], k [n_keys][d_k], v [n_keys][d_v]: NumPy arrays of float32 are not copied; other arrays and
+    nested lists are. The options are the fields of AttentionOptions; mask is such a matrix too.
     """
     queries, keys, values = given(q, (2,), "q"), given(k, (2,), "k"), given(v, (2,), "v")
     (n_queries, d_k), n_keys, d_v = queries.shape, keys.shape[0], values.shape[1]
@@ -33,6 +33,6 @@ def attention(q: Any, k: Any, v: Any, **options: "Unpack[AttentionOptions]") -> 
         if added.shape != weights.shape:
             raise InvalidError(f"mask is {added.shape}, not {weights.shape}")
         struct.mask = cast(added.base, POINTER(c_float))
-    checked(lib.tfm_attention, out.base, weights.base, queries.base, keys.base, values.base, n_queries, n_keys, d_k, d_v,
-            byref(struct))
+    checked(lib.tfm_attention, out.base, weights.base, queries.base, keys.base, values.base, n_queries, n_keys, d_k,
+            d_v, byref(struct))
     return out.view(), weights.view()

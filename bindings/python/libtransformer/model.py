@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 class Model(Handle):
     """Weights and configuration of one Transformer, and the tokenizer it was trained with.
 
-    Made by load(), create(), from_parameters(), average() or Trainer.model(). Immutable: share it between threads freely.
+    Made by load(), create(), from_parameters(), average() or Trainer.model(). Immutable: share it between threads
+    freely.
     """
 
     @classmethod

@@ -60,7 +60,7 @@ class Tokenizer(Handle):
 
     @classmethod
     def import_codes(cls, codes: Path, lines: Iterable[Line]) -> "Tokenizer":
-        """Reads a codes file of subword-nmt; lines are the training text of both languages, which gives the vocabulary."""
+        """Reads a codes file of subword-nmt; the vocabulary comes from lines, the training text of both languages."""
         array = texts(lines, "lines")
         return cls(create(lib.tfm_tokenizer_import, lib.tfm_tokenizer_free, path_bytes(codes), array, len(array), None))
 

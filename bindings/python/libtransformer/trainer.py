@@ -28,10 +28,10 @@ T = TypeVar("T")
 class Trainer(ExclusiveHandle):
     """Parameters, optimiser state and data position of one training.
 
-    Iterate over it to train: it yields Metrics at each event until a limit of the options is reached. Between two events
-    the training rests, and model(), save() and profile() may be called, from any thread; whatever else would change the
-    training is a BusyError then. Leaving the loop, by break, an exception or Ctrl-C, stops the training after its step and,
-    with a checkpoint_path, writes a checkpoint; a new loop goes on from there.
+    Iterate over it to train: it yields Metrics at each event until a limit of the options is reached. Between two
+    events the training rests, and model(), save() and profile() may be called, from any thread; whatever else would
+    change it is a BusyError then. Leaving the loop, by break, an exception or Ctrl-C, stops the training after
+    its step and, with a checkpoint_path, writes a checkpoint; a new loop goes on from there.
     """
 
     def __init__(self, model: Model, **options: "Unpack[TrainerOptions]") -> None:
@@ -69,7 +69,8 @@ class Trainer(ExclusiveHandle):
 
     def set_data_ids(self, sources: Iterable[Ids], targets: Iterable[Ids]) -> DataReport:
         """The same for sequences of ids, EOS included."""
-        return self._set_data(lib.tfm_trainer_set_data_ids, sequences(sources, "sources"), sequences(targets, "targets"))
+        return self._set_data(lib.tfm_trainer_set_data_ids, sequences(sources, "sources"),
+                              sequences(targets, "targets"))
 
     def _set_data(self, function: Any, sources: Any, targets: Any) -> DataReport:
         n = same_length(sources, targets, "sources and targets")
@@ -121,7 +122,8 @@ class Trainer(ExclusiveHandle):
 
     def profile(self) -> List[ProfileEntry]:
         """How long each kind of work took since the trainer was created."""
-        return self._start(lambda owned: entries(owned, lib.tfm_trainer_profile_count, lib.tfm_trainer_profile_at)).wait()
+        return self._start(lambda owned: entries(owned, lib.tfm_trainer_profile_count,
+                                                 lib.tfm_trainer_profile_at)).wait()
 
     def _train(self, owned: Owned) -> None:
         self._check_idle()

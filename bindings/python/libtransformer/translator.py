@@ -53,8 +53,8 @@ class Score:
 class Translator(ExclusiveHandle):
     """A model and the workspace to translate, score and look at attention with it.
 
-    One thread at a time: a call waits while another thread uses the translator; give each thread its own to translate at
-    once, they share the model. A callback that uses the translator it was called from gets a BusyError.
+    One thread at a time: a call waits while another thread uses the translator; give each thread its own to translate
+    at once, they share the model. A callback that uses the translator it was called from gets a BusyError.
     Ctrl-C ends a translation or scoring after the step under way, with KeyboardInterrupt.
     """
 
@@ -122,7 +122,8 @@ class Translator(ExclusiveHandle):
                   layer: int = 0, head: int = 0, copy: bool = True) -> "FloatArray":
         """Attention weights while the model reads a pair: rows are queries, columns keys, each row sums to 1.
 
-        source and target are text, or ids that contain EOS if they shall; target may be empty for AttentionKind.ENCODER.
+        source and target are text, or ids that contain EOS if they shall; target may be empty for
+        AttentionKind.ENCODER.
         copy=False gives the translator's own memory: until that view is gone, its next call is a BusyError.
         """
         pair = sequence(self._ids(source)), sequence(self._ids(target))
@@ -173,7 +174,8 @@ def _score_of(owned: Owned, pair: int) -> Score:
 
 def _attention(owned: Owned, source: Any, target: Any, kind: int, layer: int, head: int) -> Floats:
     weights, rows, cols = POINTER(c_float)(), c_size_t(), c_size_t()
-    checked(lib.tfm_decoder_attention, byref(weights), byref(rows), byref(cols), owned, source, target, kind, layer, head)
+    checked(lib.tfm_decoder_attention, byref(weights), byref(rows), byref(cols), owned, source, target, kind, layer,
+            head)
     return lent(cast(weights, c_void_p).value or 0, (rows.value, cols.value), owned)
 
 

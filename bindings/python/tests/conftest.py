@@ -14,7 +14,8 @@ sys.path.insert(0, str(PACKAGE))  # generate.py and read_header.py
 
 ENGLISH = ["good morning", "good evening", "good night", "thank you", "please", "see you tomorrow", "how are you?",
            "where are you?"]
-GERMAN = ["guten Morgen", "guten Abend", "gute Nacht", "danke", "bitte", "bis morgen", "wie geht es dir?", "wo bist du?"]
+GERMAN = ["guten Morgen", "guten Abend", "gute Nacht", "danke", "bitte", "bis morgen", "wie geht es dir?",
+          "wo bist du?"]
 LEARNING = {"dropout": 0, "warmup": 50, "lr_scale": 0.15, "n_threads": 1}
 
 

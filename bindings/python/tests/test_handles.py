@@ -10,7 +10,8 @@ import libtransformer as tfm
 
 
 def handles(blank, tokenizer):
-    yield tfm.Model.create(None, "tiny", vocab_size=20), [lambda h: h.save("x"), lambda h: h.parameters, lambda h: h.options]
+    yield tfm.Model.create(None, "tiny", vocab_size=20), [
+        lambda h: h.save("x"), lambda h: h.parameters, lambda h: h.options]
     yield tfm.Tokenizer.learn(ENGLISH, vocab_size=264), [lambda h: h.encode("a"), lambda h: h.vocab_size]
     yield tfm.Translator(blank), [lambda h: h.translate(["a"]), lambda h: h.profile(), lambda h: h.attention("a", "b")]
     yield tfm.Trainer(blank), [lambda h: h.run(), lambda h: h.step(), lambda h: h.model(), lambda h: next(iter(h))]

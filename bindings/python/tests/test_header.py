@@ -56,7 +56,8 @@ def python_layout(header):
 
 def test_generated_files_are_what_the_header_says():
     for name, text in generate.files(HEADER).items():
-        assert (PACKAGE / "libtransformer" / name).read_text(encoding="utf-8") == text, "run bindings/python/generate.py"
+        have = (PACKAGE / "libtransformer" / name).read_text(encoding="utf-8")
+        assert have == text, "run bindings/python/generate.py"
 
 
 def test_layouts_and_constants_are_those_of_c(tmp_path):
@@ -94,7 +95,7 @@ def functions_used():
     for path in (PACKAGE / "libtransformer").glob("*.py"):
         if path.name != "_abi.py":
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ("lib", "_lib"):
+                if isinstance(node, ast.Attribute) and ast.unparse(node.value) in ("lib", "_lib"):
                     yield node.attr
 
 

@@ -53,7 +53,7 @@ def test_pip_installs_a_copy_of_the_library(tmp_path):
     if not staged:
         pytest.skip("this build was set up without -Dpython_copy=true")
     have = {path.name for path in (Path(staged) / "libtransformer").iterdir() if path.name != "__pycache__"}
-    want = {path.name for path in (PACKAGE / "libtransformer").iterdir() if path.name not in ("__pycache__", "meson.build")}
+    want = {path.name for path in (PACKAGE / "libtransformer").iterdir()} - {"__pycache__", "meson.build"}
     assert have == want | {_library.SONAME}
     site = installed(staged, tmp_path)
     _, package, library = run(site)
@@ -63,8 +63,8 @@ def test_pip_installs_a_copy_of_the_library(tmp_path):
 def test_an_absent_library_is_an_import_error(tmp_path):
     shutil.copytree(PACKAGE / "libtransformer", tmp_path / "libtransformer")
     (tmp_path / "libtransformer" / _library.SONAME).write_bytes(b"not a library")
-    result = subprocess.run([sys.executable, "-c", "import libtransformer"], capture_output=True, text=True, check=False,
-                            env={"PYTHONPATH": str(tmp_path)}, cwd="/")
+    result = subprocess.run([sys.executable, "-c", "import libtransformer"], capture_output=True, text=True,
+                            check=False, env={"PYTHONPATH": str(tmp_path)}, cwd="/")
     assert "ImportError: no libtransformer.so.0" in result.stderr and str(tmp_path) in result.stderr
 
 

@@ -5,7 +5,7 @@ from conftest import ENGLISH, GERMAN
 import libtransformer as tfm
 
 
-@pytest.mark.parametrize("line", ["good morning", "", " two  spaces ", "a\0b", "x\ny", "\U0001F600 Straße", b"bytes".decode()])
+@pytest.mark.parametrize("line", ["good morning", "", " two  spaces ", "a\0b", "x\ny", "\U0001F600 Straße"])
 def test_encode_and_decode_are_inverse(tokenizer, line):
     ids = tokenizer.encode(line)
     assert all(4 <= number < tokenizer.vocab_size for number in ids)
@@ -39,7 +39,8 @@ def test_save_and_load(tokenizer, tmp_path):
     tokenizer.save(path)
     with tfm.Tokenizer.load(path) as loaded:
         assert loaded.encode("good night") == tokenizer.encode("good night")
-        assert tfm.Tokenizer.load(str(path)).vocab_size == tfm.Tokenizer.load(bytes(path)).vocab_size == loaded.vocab_size
+        for same in (str(path), bytes(path)):
+            assert tfm.Tokenizer.load(same).vocab_size == loaded.vocab_size
 
 
 def test_subword_nmt(tmp_path, tokenizer):

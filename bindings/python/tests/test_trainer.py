@@ -130,7 +130,8 @@ def test_ranks_share_the_work(blank):
             barrier.wait()
             for i, value in enumerate(total):
                 values[i] = value
-        with tfm.Trainer(blank, max_steps=2, rank=rank, n_ranks=2, reduce=reduce, batch_tokens=20, **LEARNING) as trainer:
+        options = dict(LEARNING, max_steps=2, rank=rank, n_ranks=2, reduce=reduce, batch_tokens=20)
+        with tfm.Trainer(blank, **options) as trainer:
             trainer.set_data(ENGLISH, GERMAN)
             trainer.run()
             models[rank] = weights(trainer.model())

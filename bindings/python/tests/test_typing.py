@@ -28,8 +28,8 @@ def mypy(tmp_path):
 
     def run(*arguments):
         return subprocess.run([sys.executable, "-m", "mypy", "--config-file", PACKAGE / "pyproject.toml", "--cache-dir",
-                               tmp_path / "cache", *arguments], capture_output=True, text=True, check=False, cwd=tmp_path,
-                              env={"MYPYPATH": str(PACKAGE), "PATH": "/usr/bin:/bin"})
+                               tmp_path / "cache", *arguments], capture_output=True, text=True, check=False,
+                              cwd=tmp_path, env={"MYPYPATH": str(PACKAGE), "PATH": "/usr/bin:/bin"})
     return run
 
 

@@ -1,4 +1,4 @@
-"""Where NumPy is not installed, the same matrices are memoryviews: the tests that touch them pass in such a Python too."""
+"""Where NumPy is not installed, the same matrices are memoryviews: the tests that touch them pass there too."""
 from conftest import PACKAGE
 
 BLOCKED = """
