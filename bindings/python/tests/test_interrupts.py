@@ -54,7 +54,12 @@ print(len(translator.translate(["good"])))
 THREAD = SETUP + """
 under_way = threading.Event()
 translator = tfm.Translator(model, progress=lambda done, total: under_way.set())
-threading.Thread(target=lambda: translator.translate(many), daemon=True).start()
+def background():
+    try:
+        translator.translate(many)
+    except tfm.CancelledError:  # the program ends
+        pass
+threading.Thread(target=background, daemon=True).start()
 under_way.wait()
 interrupted(lambda: translator.translate(["good"]))  # waits for its turn
 print("ends")
