@@ -28,7 +28,8 @@ extern "C" {
 #endif
 
 /* Marks what the shared library exports. */
-#if defined(__GNUC__)
+#if defined(TFM_API) /* the build of the archive */
+#elif defined(__GNUC__)
 #define TFM_API __attribute__((visibility("default")))
 #else
 #define TFM_API

@@ -126,8 +126,8 @@ typedef int8_t b8u __attribute__((vector_size(8), aligned(1), may_alias));
 /* The product is rounded before the sum, with and without FMA: every CPU has the same values. */
 #if defined(__FMA__)
 #define ROUND_FIRST(x) __asm__("" : "+x"(x))
-#elif defined(__aarch64__)
-#define ROUND_FIRST(x) __asm__("" : "+w"(x))
+#elif defined(__aarch64__) /* no register holds all eight */
+#define ROUND_FIRST(x) __asm__("" : "+m"(x))
 #else
 #define ROUND_FIRST(x)
 #endif

@@ -1,4 +1,4 @@
-/* Declares every TWIN function; included once per twin. */
+/* Declares every TWIN function; without a guard, as a table may take functions of several twins. */
 #include "kernels/vector.h"
 
 #define TILE_ARGS                                                                                                      \
