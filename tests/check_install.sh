@@ -18,6 +18,7 @@ query() { pkg-config --define-variable="prefix=$prefix" "$@" libtransformer; }
 version=$(sed -n 's/#define TFM_VERSION_M[AI][JN]OR //p; s/#define TFM_VERSION_PATCH //p' "$prefix/include/transformer.h" |
     paste -sd.)
 [ "$(query --modversion)" = "$version" ] || fail "version of the .pc: $(query --modversion), of the header: $version"
+cmp "$source/include/transformer.hpp" "$prefix/include/transformer.hpp" || fail "transformer.hpp is not installed"
 [ "$(readlink "$lib/libtransformer.so")" = libtransformer.so.0 ] || fail "libtransformer.so does not lead to .so.0"
 [ -e "$lib/libtransformer.so.0" ] || fail "libtransformer.so.0 leads nowhere"
 readelf -d "$lib/libtransformer.so.0" | grep -q 'SONAME.*\[libtransformer\.so\.0\]' || fail "the soname is not libtransformer.so.0"
