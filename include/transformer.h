@@ -164,7 +164,8 @@ TFM_API tfm_status tfm_tokenizer_import(tfm_tokenizer **out, const char *codes_p
                                         size_t n_lines, const tfm_allocator *allocator, tfm_error *error);
 
 /*
- * Writes a JSON file under a temporary name, syncs and renames it: an old file survives any failure.
+ * Writes a file of plain text, a token or a merge a line, under a temporary name, syncs and renames it: an old file
+ * survives any failure.
  * returns TFM_OK, TFM_E_INVALID, TFM_E_IO, TFM_E_NOMEM. since 0.2
  */
 TFM_API tfm_status tfm_tokenizer_save(const tfm_tokenizer *tokenizer, const char *path, tfm_error *error);

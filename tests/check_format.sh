@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# What doc/format.md says computes the checksums of a model file does so.
-# Usage: check_format.sh SOURCE_ROOT HELLO
+# What doc/format.md says computes the checksums of a model file does so, and the tokenizer it shows is one.
+# Usage: check_format.sh SOURCE_ROOT HELLO TFM
 set -eu
-page=$1/doc/format.md hello=$(realpath "$2")
+page=$1/doc/format.md hello=$(realpath "$2") tfm=$(realpath "$3")
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 cd "$tmp"
@@ -24,4 +24,8 @@ same() # WHAT DOCUMENTED WRITTEN
 same checksum "$(python3 checksum.py model.safetensors "$n")" "$(metadata checksum)"
 block "tail -c +9 model.safetensors | head -c \$n | sed 's/" > header.sh
 same header_checksum "crc32:$(n=$n bash header.sh | tr -d ' ')" "$(metadata header_checksum)"
-echo "both checksums are as documented"
+
+block 'tfm-tokenizer 1' | sed '/^$/d' > tokenizer
+words=$(echo 'the low' | "$tfm" tokenizer encode --tokenizer-file tokenizer)
+[ "$words" = 'th@@ e lo@@ w' ] || { echo "the tokenizer of doc/format.md makes '$words' of 'the low'"; exit 1; }
+echo "both checksums and the tokenizer are as documented"

@@ -4,15 +4,15 @@
 . "$(dirname "$0")/cli.sh"
 write_corpus
 
-works "learn" "$tfm" tokenizer learn --input en --input de --vocab-size 290 -o bpe.json
-check "learn: says what" grep -q "^bpe.json: bpe, 290 entries, from 84 lines" err
+works "learn" "$tfm" tokenizer learn --input en --input de --vocab-size 290 -o bpe.tok
+check "learn: says what" grep -q "^bpe.tok: bpe, 290 entries, from 84 lines" err
 cat en de | shuf --random-source=<(yes) > shuffled
-input=shuffled works "learn from other lines" "$tfm" tokenizer learn --vocab-size 290 --output again.json --quiet
-check "c06 the order of lines does not count" cmp bpe.json again.json
+input=shuffled works "learn from other lines" "$tfm" tokenizer learn --vocab-size 290 --output again.tok --quiet
+check "c06 the order of lines does not count" cmp bpe.tok again.tok
 check "quiet" equal "$(cat out err)" ""
 
-encode=("$tfm" tokenizer encode --tokenizer-file bpe.json)
-decode=("$tfm" tokenizer decode --tokenizer-file bpe.json)
+encode=("$tfm" tokenizer encode --tokenizer-file bpe.tok)
+decode=("$tfm" tokenizer decode --tokenizer-file bpe.tok)
 printf 'one two\n\n  drei   \nZo\303\253 \360\237\230\200 a\342\200\250b\342\200\215c\n<unk> </s>\n@@ \342\226\201\n\tx' > text
 { cat text; echo; } > whole
 input=text works "encode" "${encode[@]}"
@@ -40,15 +40,15 @@ input=bad check "invalid UTF-8" run_code 1 "${encode[@]}"
 check "invalid UTF-8: named" grep -q "^tfm: standard input:1: invalid UTF-8 at byte 2" err
 input=bad works "invalid UTF-8: replaced" "${encode[@]}" --replace-invalid
 
-works "subword-nmt" "$tfm" tokenizer learn --kind subword-nmt --merges 10 --codes codes --output sub.json \
+works "subword-nmt" "$tfm" tokenizer learn --kind subword-nmt --merges 10 --codes codes --output sub.tok \
     --input en --input de
 check "codes: version and merges" equal "$(head -n 1 codes; wc -l < codes)" "#version: 0.2
 11"
 echo 'three unseen words' > words
-input=words works "subword-nmt: encode" "$tfm" tokenizer encode --tokenizer-file sub.json
+input=words works "subword-nmt: encode" "$tfm" tokenizer encode --tokenizer-file sub.tok
 check "subword-nmt: pieces are marked" grep -q '@@ ' out
 mv out pieces
-input=pieces works "subword-nmt: decode" "$tfm" tokenizer decode --tokenizer-file sub.json
+input=pieces works "subword-nmt: decode" "$tfm" tokenizer decode --tokenizer-file sub.tok
 check "subword-nmt: the words are back" cmp out words
 refused "the other kind's size" 2 "vocab-size" "$tfm" tokenizer learn --kind subword-nmt --vocab-size 9 -o x
 refused "codes of the other kind" 2 "codes" "$tfm" tokenizer learn --codes x -o y
@@ -57,9 +57,9 @@ refused "codes of the other kind" 2 "codes" "$tfm" tokenizer learn --codes x -o 
 if [ -d "$data/bpe" ]; then
     zcat "$data/multi30k/tok/test_2016_flickr.lc.norm.tok.en.gz" | head -n 200 > flickr
     works "500 merges" "$tfm" tokenizer learn --kind subword-nmt --merges 500 --input "$data/bpe/corpus.en" \
-        --input flickr --codes codes --output joint.json
+        --input flickr --codes codes --output joint.tok
     check "500 merges: as subword-nmt" cmp codes "$data/bpe/joint500.codes"
-    input=$data/bpe/corpus.en works "500 merges: encode" "$tfm" tokenizer encode --tokenizer-file joint.json
+    input=$data/bpe/corpus.en works "500 merges: encode" "$tfm" tokenizer encode --tokenizer-file joint.tok
     check "500 merges: encoded as subword-nmt" cmp out <(zcat "$data/bpe/corpus.joint500.en.gz")
 fi
 finish

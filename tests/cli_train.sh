@@ -96,13 +96,13 @@ works "stopped: without interruption" "${train[@]}" --model straight --steps $((
 check "stopped: the same bits" cmp stopped straight
 
 # Tokenizers.
-works "a tokenizer by itself" "$tfm" tokenizer learn --input en --input de --vocab-size 300 --output bpe.json
+works "a tokenizer by itself" "$tfm" tokenizer learn --input en --input de --vocab-size 300 --output bpe.tok
 works "its training" "$tfm" train --src en --tgt de "${small[@]/#--vocab-size/--epochs}" --batch-tokens 60 --steps 20 \
-    --tokenizer-file bpe.json --model file
+    --tokenizer-file bpe.tok --model file
 check "a given tokenizer: the same bits" cmp a file
 plain=(--set n_encoder_layers=1 --set n_decoder_layers=1 --set d_model=32 --set d_ff=64 --set n_heads=2)
 works "subword-nmt" "$tfm" train --src en --tgt de "${plain[@]}" --tokenizer subword-nmt --merges 20 --steps 3 --model sub
-works "its codes" "$tfm" tokenizer learn --kind subword-nmt --merges 20 --output s.json --codes codes --input en --input de
+works "its codes" "$tfm" tokenizer learn --kind subword-nmt --merges 20 --output s.tok --codes codes --input en --input de
 works "codes" "$tfm" train --src en --tgt de "${plain[@]}" --codes codes --steps 3 --model coded
 check "codes: the same bits" cmp sub coded
 

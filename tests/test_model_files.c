@@ -98,6 +98,25 @@ START_TEST(every_option_and_bit_comes_back)
 }
 END_TEST
 
+/* The tokenizer is the last tensor of the file at path, and no parameter. */
+static void require_a_tensor(const tfm_model *model)
+{
+    const tfm_allocator a = tfm_allocator_or_default(NULL);
+    const size_t n = tfm_model_parameter_count(model);
+    tfm_safetensors *file;
+    tfm_parameter p;
+
+    ck_assert_ok(tfm_safetensors_open(&file, path, &a, &error), error);
+    ck_assert_uint_eq(tfm_safetensors_count(file), n + 1);
+    const tfm_tensor *t = tfm_safetensors_at(file, n);
+    ck_assert_str_eq(t->name, "tokenizer");
+    ck_assert(t->dtype == TFM_U8 && t->rank == 1 && t->shape[0] == t->bytes);
+    ck_assert_int_eq(strncmp(t->data, "tfm-tokenizer 1 bpe ", 20), 0);
+    ck_assert_ptr_null(tfm_safetensors_metadata(file, "tokenizer").data);
+    ck_assert_status(tfm_model_parameter_named(&p, model, "tokenizer", &error), TFM_E_INVALID, error);
+    tfm_safetensors_close(file);
+}
+
 START_TEST(the_tokenizer_lives_in_the_file)
 {
     static const tfm_text line = LINE("a cat sat on \xe2\x82\xac the log");
@@ -116,6 +135,7 @@ START_TEST(the_tokenizer_lives_in_the_file)
     ck_assert_uint_eq(n, n_back);
     ck_assert_mem_eq(ids, ids_back, n * sizeof *ids);
     ck_assert_uint_eq(tfm_tokenizer_vocab_size(alone), tfm_tokenizer_vocab_size(tfm_model_tokenizer(model)));
+    require_a_tensor(model);
     ck_assert_ok(tfm_model_save(back, path, &error), error); /* over the very file it is mapped from */
     same_model(model, back);
     char *bytes_again = file_read(path, &size_again);
@@ -265,14 +285,14 @@ typedef struct parts {
 
 static void take_apart(parts *p, const tfm_model *model)
 {
-    static const char *const keys[] = {"format", "version", "config", "provenance", "tokenizer"};
+    static const char *const keys[] = {"format", "version", "config", "provenance"};
     char first[TESTING_PATH];
 
     ck_assert_ok(tfm_model_save(model, path_join(first, folder, "first"), &error), error);
     ck_assert_ok(tfm_safetensors_open(&p->file, first, &model->allocator, &error), error);
     p->n = tfm_safetensors_count(p->file);
     for (size_t i = 0; i < p->n; i++) p->tensors[i] = *tfm_safetensors_at(p->file, i);
-    p->n_metadata = tfm_model_tokenizer(model) ? 5 : 4;
+    p->n_metadata = sizeof keys / sizeof *keys;
     for (size_t i = 0; i < p->n_metadata; i++)
         p->metadata[i] = (tfm_metadata){keys[i], tfm_safetensors_metadata(p->file, keys[i])};
 }
@@ -448,10 +468,17 @@ START_TEST(hostile_tokenizers_are_refused)
     parts good, p;
 
     take_apart(&good, model);
-    replace(&good, 4, "{", "[");
-    assert_refused(TFM_E_FORMAT, "");
+    p = good;
+    tfm_tensor *tokenizer = &p.tensors[p.n - 1];
+    ck_assert_str_eq(tokenizer->name, "tokenizer");
+    tokenizer->bytes = --tokenizer->shape[0];
+    put_together(&p);
+    assert_refused(TFM_E_FORMAT, "the end is missing");
+    tokenizer->dtype = TFM_BOOL;
+    put_together(&p);
+    assert_refused(TFM_E_FORMAT, "the tensor tokenizer is BOOL of rank 1, not U8 of rank 1");
     take_apart(&p, small); /* ids that the model has no embedding for */
-    p.metadata[p.n_metadata++] = good.metadata[4];
+    p.tensors[p.n++] = good.tensors[good.n - 1];
     put_together(&p);
     assert_refused(TFM_E_FORMAT, "its tokenizer is larger than its vocabulary");
     tfm_safetensors_close(p.file);

@@ -4,8 +4,6 @@
 #include "format/safetensors.h"
 #include "text/tokenizer.h"
 
-#include <jansson.h>
-
 static char folder[TESTING_PATH];
 
 static void setup(void)
@@ -32,8 +30,8 @@ static void require_equal(const tfm_tokenizer *a, const tfm_tokenizer *b)
     tfm_error error = {0};
     tfm_buffer x = {.allocator = tfm_allocator_or_default(NULL)}, y = x;
 
-    ck_assert_ok(tfm_tokenizer_to_json(a, &x, &error), error);
-    ck_assert_ok(tfm_tokenizer_to_json(b, &y, &error), error);
+    ck_assert_ok(tfm_tokenizer_to_text(a, &x, &error), error);
+    ck_assert_ok(tfm_tokenizer_to_text(b, &y, &error), error);
     ck_assert_uint_eq(x.size, y.size);
     ck_assert_mem_eq(x.data, y.data, x.size);
     tfm_buffer_free(&x);
@@ -46,7 +44,7 @@ static tfm_tokenizer *reload(const tfm_tokenizer *t)
     char path[TESTING_PATH];
     tfm_error error = {0};
 
-    ck_assert_ok(tfm_tokenizer_save(t, path_join(path, folder, "saved.json"), &error), error);
+    ck_assert_ok(tfm_tokenizer_save(t, path_join(path, folder, "saved"), &error), error);
     ck_assert_ok(tfm_tokenizer_load(&again, path, NULL, &error), error);
     require_equal(t, again);
     return again;
@@ -79,7 +77,7 @@ START_TEST(c05_c11_any_token_survives_saving)
                          TFM_UNK);
         ck_assert_int_ne(tfm_tokenizer_id(again, TEXT("x\ny\rz")), TFM_UNK);
     } else {
-        const tfm_text tokens[] = {TEXT("\n"), TEXT("\r"),           TEXT("\xC2\xA0"),
+        const tfm_text tokens[] = {TEXT("\n"), TEXT("\r"),           TEXT("\xC2\xA0"), TEXT("\\"),
                                    TEXT("\0"), TEXT("\xE2\x80\xA8"), TEXT("\"")};
         for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++)
             ck_assert_int_ge(tfm_tokenizer_id(again, tokens[i]), 260);
@@ -220,12 +218,33 @@ START_TEST(import_needs_text)
 }
 END_TEST
 
-/* -------------------------------------------------------------------------------------------------- bad JSON ---- */
+/* ---------------------------------------------------------------------------------------------------- the text ---- */
 
-#define SPECIALS "\"<pad>\",\"<eos>\",\"<bos>\",\"<unk>\""
-#define SUBWORD(vocabulary, merges)                                                                   \
-    LITERAL("{\"type\":\"bpe\",\"version\":1,\"dialect\":\"subword-nmt\",\"vocabulary\":[" vocabulary \
-            "],\"merges\":[" merges "]}")
+#define SUBWORD(tokens, merges) "tfm-tokenizer 1 subword-nmt " tokens " tokens " merges " merges\n"
+#define BPE(tokens) "tfm-tokenizer 1 bpe " tokens " tokens 0 merges\n"
+#define SPECIALS "<pad>\n<eos>\n<bos>\n<unk>\n"
+
+/* As doc/format.md has it: a token a line, a merge a line, and three escapes. */
+START_TEST(the_text_is_as_documented)
+{
+    const tfm_text text =
+        TEXT(SUBWORD("9", "3") SPECIALS "\\n\n\\\\n\n\\r\\\\\na@@\n\xC3\xA4\na b\n\\n \\\\</w>\n\\r n\n");
+    const tfm_text tokens[] = {TEXT("\n"), TEXT("\\n"), TEXT("\r\\"), TEXT("a@@"), TEXT("\xC3\xA4")};
+    tfm_buffer again = {.allocator = tfm_allocator_or_default(NULL)};
+    tfm_tokenizer *t = NULL;
+    tfm_error error = {0};
+
+    ck_assert_ok(tfm_tokenizer_load(&t, file_of(text), NULL, &error), error);
+    ck_assert_uint_eq(tfm_tokenizer_vocab_size(t), 9);
+    for (int32_t i = 0; i < 5; i++) ck_assert_int_eq(tfm_tokenizer_id(t, tokens[i]), 4 + i);
+    require_segments(t, TEXT("ab aba \n\\"), TEXT("a@@ b ab@@ a \n\\"));
+    ck_assert_ok(tfm_tokenizer_to_text(t, &again, &error), error);
+    ck_assert_uint_eq(again.size, text.size);
+    ck_assert_mem_eq(again.data, text.data, text.size);
+    tfm_buffer_free(&again);
+    tfm_tokenizer_free(t);
+}
+END_TEST
 
 static const struct {
     tfm_text bytes;
@@ -236,34 +255,52 @@ static const struct {
     {LITERAL("<!DOCTYPE html><html>"), TFM_E_FORMAT, "web page"},
     {LITERAL(""), TFM_E_FORMAT, "empty"},
     {LITERAL("abc"), TFM_E_FORMAT, "too short"},
-    {LITERAL("{"), TFM_E_FORMAT, "JSON error in line 1"},
-    {LITERAL("{}"), TFM_E_FORMAT, "without type, version and dialect"},
-    {LITERAL("{\"type\":\"bpe\",\"version\":1}"), TFM_E_FORMAT, "without type, version and dialect"},
-    {LITERAL("{\"type\":\"bpe\",\"type\":\"bpe\"}"), TFM_E_FORMAT, "duplicate"},
-    {LITERAL("{\"type\":\"unigram\",\"version\":1,\"dialect\":\"x\"}"), TFM_E_UNSUPPORTED, "type \"unigram\""},
-    {LITERAL("{\"type\":\"bpe\",\"version\":2,\"dialect\":\"x\"}"), TFM_E_UNSUPPORTED, "version 2"},
-    {LITERAL("{\"type\":\"bpe\",\"version\":\"1\",\"dialect\":\"x\"}"), TFM_E_FORMAT, "without type, version"},
-    {LITERAL("{\"type\":\"bpe\",\"version\":1,\"dialect\":\"x\"}"), TFM_E_UNSUPPORTED, "dialect \"x\""},
-    {LITERAL("{\"type\":\"bpe\",\"version\":1,\"dialect\":\"reversible\"}"), TFM_E_FORMAT, "vocabulary has 0 tokens"},
-    {LITERAL("{\"type\":\"bpe\",\"version\":1,\"dialect\":\"reversible\",\"vocabulary\":[" SPECIALS "]}"), TFM_E_FORMAT,
-     "at least 260 are needed"},
-    {LITERAL("{\"type\":\"bpe\",\"version\":1,\"dialect\":\"subword-nmt\",\"vocabulary\":[" SPECIALS "]}"),
-     TFM_E_FORMAT, "no list of merges"},
-    {SUBWORD("\"<eos>\",\"<pad>\",\"<bos>\",\"<unk>\"", ""), TFM_E_FORMAT, "token 0 of the vocabulary is not <pad>"},
-    {SUBWORD("\"a\",\"<pad>\",\"<eos>\",\"<bos>\",\"<unk>\"", ""), TFM_E_FORMAT,
-     "token 0 of the vocabulary is not <pad>"},
-    {SUBWORD(SPECIALS ",\"a\",\"b\",\"a\"", ""), TFM_E_FORMAT, "token 6 of the vocabulary is the same as token 4"},
-    {SUBWORD(SPECIALS ",\"<pad>\"", ""), TFM_E_FORMAT, "token 4 of the vocabulary is the same as token 0"},
-    {SUBWORD(SPECIALS ",\"\"", ""), TFM_E_FORMAT, "token 4 of the vocabulary is empty or has a space"},
-    {SUBWORD(SPECIALS ",\"a b\"", ""), TFM_E_FORMAT, "token 4 of the vocabulary is empty or has a space"},
-    {SUBWORD(SPECIALS ",7", ""), TFM_E_FORMAT, "token 4 of the vocabulary is not a string"},
-    {SUBWORD(SPECIALS ",\"\\ud800\"", ""), TFM_E_FORMAT, "JSON error"},
-    {SUBWORD(SPECIALS, "\"ab\""), TFM_E_FORMAT, "merge 1 is not two pieces"},
-    {SUBWORD(SPECIALS, "\" b\""), TFM_E_FORMAT, "merge 1 is not two pieces"},
-    {SUBWORD(SPECIALS, "\"a b\",\"a \""), TFM_E_FORMAT, "merge 2 is not two pieces"},
-    {SUBWORD(SPECIALS, "\"a b c\""), TFM_E_FORMAT, "merge 1 is not two pieces"},
-    {SUBWORD(SPECIALS, "[\"a\",\"b\"]"), TFM_E_FORMAT, "merge 1 is not two pieces"},
-    {SUBWORD(SPECIALS, "\"a b\",\"abc d\""), TFM_E_FORMAT, "merge 2 has a part that no earlier merge makes"},
+    {LITERAL("{\"type\":\"bpe\",\"version\":1}"), TFM_E_FORMAT, "no safetensors header"},
+    {LITERAL("tfm-tokenizers 1 bpe"), TFM_E_FORMAT, "no safetensors header"},
+    {LITERAL("tfm-tokenizer 1 bpe"), TFM_E_FORMAT, "line 1: the end is missing"},
+    {LITERAL("tfm-tokenizer \n"), TFM_E_UNSUPPORTED, "line 1: version \"\", only 1 is known"},
+    {LITERAL("tfm-tokenizer 2 bpe 260 tokens 0 merges\n"), TFM_E_UNSUPPORTED, "version \"2\", only 1 is known"},
+    {LITERAL("tfm-tokenizer 1 unigram 4 tokens 0 merges\n"), TFM_E_UNSUPPORTED,
+     "kind \"unigram\", only bpe and subword-nmt"},
+    {LITERAL("tfm-tokenizer 1\n"), TFM_E_UNSUPPORTED, "kind \"\""},
+    {LITERAL("tfm-tokenizer 1 bpe\n"), TFM_E_FORMAT, "is not \"tfm-tokenizer 1 KIND NUMBER tokens NUMBER merges\""},
+    {LITERAL(SUBWORD("", "0")), TFM_E_FORMAT, "line 1: \"tfm-tokenizer 1 subword-nmt  tokens 0 merges\" is not"},
+    {LITERAL(SUBWORD("-4", "0")), TFM_E_FORMAT, "KIND NUMBER"},
+    {LITERAL(SUBWORD("04", "0")), TFM_E_FORMAT, "KIND NUMBER"},
+    {LITERAL(SUBWORD("4", "0x1")), TFM_E_FORMAT, "KIND NUMBER"},
+    {LITERAL(SUBWORD("4", "18446744073709551616")), TFM_E_FORMAT, "KIND NUMBER"},
+    {LITERAL(SUBWORD("4", "0 merges")), TFM_E_FORMAT, "KIND NUMBER"},
+    {LITERAL(SUBWORD("3", "0") SPECIALS), TFM_E_FORMAT, "line 1: 3 tokens, not in 4..16777216"},
+    {LITERAL(SUBWORD("16777217", "0") SPECIALS), TFM_E_FORMAT, "16777217 tokens, not in 4..16777216"},
+    {LITERAL(BPE("259") SPECIALS), TFM_E_FORMAT, "259 tokens, not in 260..16777216"},
+    {LITERAL(BPE("260") SPECIALS), TFM_E_FORMAT, "260 tokens and 0 merges take at least 520 bytes, 24 follow"},
+    {LITERAL(SUBWORD("4", "4294967295") SPECIALS), TFM_E_FORMAT, "take at least 17179869188 bytes, 24 follow"},
+    {LITERAL(SUBWORD("5", "0") SPECIALS), TFM_E_FORMAT, "line 6: the end is missing"},
+    {LITERAL(SUBWORD("5", "0") SPECIALS "ab"), TFM_E_FORMAT, "line 6: the end is missing"},
+    {LITERAL(SUBWORD("4", "0") SPECIALS "\n"), TFM_E_FORMAT, "line 5: 1 bytes follow the last merge"},
+    {LITERAL(SUBWORD("4", "0") "<eos>\n<pad>\n<bos>\n<unk>\n"), TFM_E_FORMAT,
+     "line 2: token 0 of the vocabulary is not <pad>"},
+    {LITERAL(SUBWORD("7", "0") SPECIALS "a\nb\na\n"), TFM_E_FORMAT,
+     "line 8: token 6 of the vocabulary is the same as token 4"},
+    {LITERAL(SUBWORD("5", "0") SPECIALS "<pad>\n"), TFM_E_FORMAT,
+     "line 6: token 4 of the vocabulary is the same as token 0"},
+    {LITERAL(SUBWORD("6", "0") SPECIALS "\nab\n"), TFM_E_FORMAT,
+     "line 6: token 4 of the vocabulary is empty or has a space"},
+    {LITERAL(SUBWORD("5", "0") SPECIALS "a b\n"), TFM_E_FORMAT,
+     "line 6: token 4 of the vocabulary is empty or has a space"},
+    {LITERAL(SUBWORD("5", "0") SPECIALS "ab\\tc\n"), TFM_E_FORMAT,
+     "line 6: a backslash at column 3 without n, r or \\"},
+    {LITERAL(SUBWORD("5", "0") SPECIALS "ab\\\n"), TFM_E_FORMAT, "line 6: a backslash at column 3"},
+    {LITERAL(SUBWORD("5", "0") SPECIALS "\xED\xA0\x80\n"), TFM_E_FORMAT, "line 6: not UTF-8 at byte 70"},
+    {LITERAL("tfm-tokenizer 1 subword-nmt 4 tokens 0 merges\r\n<pad>\r\n"), TFM_E_FORMAT,
+     "line 1: a carriage return at byte 45: a program has changed the ends of lines"},
+    {LITERAL(SUBWORD("5", "0") SPECIALS "a\rb\n"), TFM_E_FORMAT, "line 6: a carriage return at byte 71"},
+    {LITERAL(SUBWORD("4", "1") SPECIALS "abc\n"), TFM_E_FORMAT, "line 6: merge 1 is not two pieces"},
+    {LITERAL(SUBWORD("4", "1") SPECIALS " bc\n"), TFM_E_FORMAT, "line 6: merge 1 is not two pieces"},
+    {LITERAL(SUBWORD("4", "2") SPECIALS "a b\nab \n"), TFM_E_FORMAT, "line 7: merge 2 is not two pieces"},
+    {LITERAL(SUBWORD("4", "1") SPECIALS "a b c\n"), TFM_E_FORMAT, "line 6: merge 1 is not two pieces"},
+    {LITERAL(SUBWORD("4", "2") SPECIALS "a b\nabc d\n"), TFM_E_FORMAT,
+     "line 7: merge 2 has a part that no earlier merge makes"},
 };
 
 START_TEST(bad_files_are_refused)
@@ -279,25 +316,25 @@ START_TEST(bad_files_are_refused)
 END_TEST
 
 #define SPACE "\xE2\x96\x81"
-#define SECOND "\"" SPACE "a b\"" /* the second merge below */
+#define SECOND "\n" SPACE "a b\n" /* the second merge below */
 
 /* Loads what a replacement makes of a saved reversible tokenizer; returns the status. */
 static tfm_status load_changed(const tfm_tokenizer *t, const char *from, const char *to, tfm_error *error)
 {
-    tfm_buffer json = {.allocator = tfm_allocator_or_default(NULL)}, changed = json;
+    tfm_buffer text = {.allocator = tfm_allocator_or_default(NULL)}, changed = text;
     tfm_tokenizer *again = NULL;
 
-    ck_assert_int_eq(tfm_tokenizer_to_json(t, &json, error), TFM_OK);
-    tfm_buffer_append(&json, "", 1);
-    const char *at = strstr(json.data, from);
-    ck_assert_msg(at != NULL, "%s is not in %s", from, json.data);
-    tfm_buffer_append(&changed, json.data, (size_t)(at - json.data));
+    ck_assert_int_eq(tfm_tokenizer_to_text(t, &text, error), TFM_OK);
+    tfm_buffer_append(&text, "", 1);
+    const char *at = strstr(text.data, from);
+    ck_assert_msg(at != NULL, "%s is not in %s", from, text.data);
+    tfm_buffer_append(&changed, text.data, (size_t)(at - text.data));
     tfm_buffer_append(&changed, to, strlen(to));
-    tfm_buffer_append(&changed, at + strlen(from), json.size - 1 - (size_t)(at - json.data) - strlen(from));
-    const tfm_status status = tfm_tokenizer_from_json(&again, (tfm_text){changed.data, changed.size}, NULL, error);
+    tfm_buffer_append(&changed, at + strlen(from), text.size - 1 - (size_t)(at - text.data) - strlen(from));
+    const tfm_status status = tfm_tokenizer_from_text(&again, (tfm_text){changed.data, changed.size}, NULL, error);
     ck_assert((status == TFM_OK) == (again != NULL));
     tfm_tokenizer_free(again);
-    tfm_buffer_free(&json);
+    tfm_buffer_free(&text);
     tfm_buffer_free(&changed);
     return status;
 }
@@ -309,88 +346,110 @@ START_TEST(merges_must_fit_the_vocabulary)
     tfm_error error = {0};
 
     ck_assert_int_eq(load_changed(t, SECOND, SECOND, &error), TFM_OK);
-    ck_assert_int_eq(load_changed(t, SECOND, "\"" SPACE "a z\"", &error), TFM_E_FORMAT);
+    ck_assert_int_eq(load_changed(t, SECOND, "\n" SPACE "a z\n", &error), TFM_E_FORMAT);
     ck_assert(strstr(error.message, "the right part of merge 2 is not a piece of the vocabulary"));
-    ck_assert_int_eq(load_changed(t, SECOND, "\"b " SPACE "a\"", &error), TFM_E_FORMAT);
+    ck_assert_int_eq(load_changed(t, SECOND, "\nb " SPACE "a\n", &error), TFM_E_FORMAT);
     ck_assert(strstr(error.message, "the result of merge 2 is not a piece of the vocabulary"));
-    ck_assert_int_eq(load_changed(t, SECOND, "\"<pad> b\"", &error), TFM_E_FORMAT);
+    ck_assert_int_eq(load_changed(t, SECOND, "\n<pad> b\n", &error), TFM_E_FORMAT);
     ck_assert(strstr(error.message, "the left part of merge 2 is not a piece of the vocabulary"));
-    ck_assert_int_eq(load_changed(t, "\"<0x41>\"", "\"<0x42>\"", &error), TFM_E_FORMAT);
+    ck_assert_int_eq(load_changed(t, "\n<0x41>\n", "\n<0x42>\n", &error), TFM_E_FORMAT);
     ck_assert(strstr(error.message, "token 69 of the vocabulary is not <0x41>"));
     tfm_tokenizer_free(t);
 }
 END_TEST
 
-/* Prefixes and single changed bytes: an error or a tokenizer, never a crash. */
-START_TEST(damaged_json_is_survived)
+static void require_text(const tfm_tokenizer *t, tfm_text want)
 {
-    const tfm_text text = TEXT("ab ab");
-    tfm_tokenizer *t = learn((uint32_t)_i, _i ? 2 : 264, &text, 1);
-    tfm_buffer json = {.allocator = tfm_allocator_or_default(NULL)};
+    tfm_buffer text = {.allocator = tfm_allocator_or_default(NULL)};
     tfm_error error = {0};
 
-    ck_assert_ok(tfm_tokenizer_to_json(t, &json, &error), error);
-    for (size_t i = 0; i < json.size; i += _i ? 1 : 7) { /* the bytes' names are long */
+    ck_assert_ok(tfm_tokenizer_to_text(t, &text, &error), error);
+    ck_assert(text.size == want.size && !memcmp(text.data, want.data, want.size));
+    tfm_buffer_free(&text);
+}
+
+/* Each prefix is refused, and so is each changed byte, unless it makes the text of another tokenizer. */
+START_TEST(damaged_text_is_survived)
+{
+    const tfm_text line = TEXT("ab ab");
+    tfm_tokenizer *t = learn((uint32_t)_i, _i ? 2 : 264, &line, 1);
+    tfm_buffer text = {.allocator = tfm_allocator_or_default(NULL)};
+    tfm_error error = {0};
+
+    ck_assert_ok(tfm_tokenizer_to_text(t, &text, &error), error);
+    for (size_t i = 0; i < text.size; i++) {
         tfm_tokenizer *again = NULL;
-        if (tfm_tokenizer_from_json(&again, (tfm_text){json.data, i}, NULL, &error) != TFM_E_FORMAT || again)
-            ck_abort_msg("%zu of %zu bytes are loaded", i, json.size);
-        const char old = json.data[i];
-        for (const char *c = "\"a\\{}],\xFF<0"; *c; c++) {
-            json.data[i] = *c;
-            const tfm_status status = tfm_tokenizer_from_json(&again, (tfm_text){json.data, json.size}, NULL, &error);
+        if (tfm_tokenizer_from_text(&again, (tfm_text){text.data, i}, NULL, &error) != TFM_E_FORMAT || again)
+            ck_abort_msg("%zu of %zu bytes are loaded", i, text.size);
+        const char old = text.data[i];
+        for (const char *c = "\n\r\\ a9\xFF<0"; *c; c++) {
+            text.data[i] = *c;
+            const tfm_status status = tfm_tokenizer_from_text(&again, (tfm_text){text.data, text.size}, NULL, &error);
             if ((status == TFM_OK) != (again != NULL)) ck_abort_msg("status %d", status);
+            if (again) require_text(again, (tfm_text){text.data, text.size});
             tfm_tokenizer_free(again);
         }
-        json.data[i] = old;
+        text.data[i] = old;
     }
-    tfm_buffer_free(&json);
+    tfm_buffer_free(&text);
     tfm_tokenizer_free(t);
+}
+END_TEST
+
+/* Numbers of tokens or merges that the file has just the bytes for; a power of two and one more, where tables are
+ * widest. */
+START_TEST(c32_a_file_takes_memory_of_its_size)
+{
+    const size_t n = (1 << 15) + 1, follow = n * (_i ? 4 : 2);
+    char *bytes = calloc(1, follow + 100);
+    faulty f = {.fail_at = SIZE_MAX};
+    const tfm_allocator a = faulty_allocator(&f);
+    tfm_tokenizer *t;
+    tfm_error error = {0};
+
+    ck_assert_ptr_nonnull(bytes);
+    const int head = snprintf(bytes, 100, "tfm-tokenizer 1 subword-nmt %zu tokens %zu merges\n" SPECIALS,
+                              _i ? 4 : n + 4, _i ? n : 0);
+    memset(bytes + head, '\n', follow);
+    const tfm_text text = {bytes, (size_t)head + follow};
+    ck_assert_status(tfm_tokenizer_from_text(&t, text, &a, &error), TFM_E_FORMAT, error);
+    ck_assert_msg(strstr(error.message, "line 6: ") != NULL, "%s", error.message); /* the numbers were believed */
+    ck_assert_msg(f.peak <= 32 * text.size, "%zu bytes for a file of %zu", f.peak, text.size);
+    ck_assert_uint_eq(f.live, 0);
+    free(bytes);
 }
 END_TEST
 
 /* ------------------------------------------------------------------------------------------------ model files ---- */
 
-/* A model file without tensors whose header is size bytes long, padded as other writers do. */
-static void save_model(const char *path, tfm_text tokenizer, size_t size)
-{
-    json_t *root = json_pack("{s:{s:s%}}", "__metadata__", "tokenizer", tokenizer.data, tokenizer.size);
-    char *header = json_dumps(root, JSON_COMPACT), *bytes = calloc(1, 8 + size);
-
-    ck_assert(header && bytes && strlen(header) <= size);
-    for (int i = 0; i < 4; i++) bytes[i] = (char)(size >> 8 * i);
-    memset(bytes + 8, ' ', size);
-    memcpy(bytes + 8, header, strlen(header));
-    file_write(path, bytes, 8 + size);
-    free(header);
-    free(bytes);
-    json_decref(root);
-}
-
-/* The size of its header, with which such a file begins, may look like the beginning of JSON. */
 START_TEST(a_model_file_has_a_tokenizer)
 {
-    const size_t sizes[] = {4000, 0x107B, 0x7B20}; /* 0x7B is a brace, 0x20 a space */
     tfm_tokenizer *t = learn(TFM_TOKENIZER_SUBWORD_NMT, 12, corpus, CORPUS), *again = NULL;
-    tfm_buffer json = {.allocator = tfm_allocator_or_default(NULL)};
-    const tfm_metadata other = {"filler", {"x", 1}};
+    tfm_buffer text = {.allocator = tfm_allocator_or_default(NULL)};
     char path[TESTING_PATH];
     tfm_error error = {0};
 
-    ck_assert_ok(tfm_tokenizer_to_json(t, &json, &error), error);
+    ck_assert_ok(tfm_tokenizer_to_text(t, &text, &error), error);
     path_join(path, folder, "model");
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        save_model(path, (tfm_text){json.data, json.size}, sizes[i]);
-        ck_assert_ok(tfm_tokenizer_load(&again, path, NULL, &error), error);
-        require_equal(t, again);
+    const struct {
+        tfm_tensor tensor;
+        const char *reason; /* NULL: it is loaded */
+    } cases[] = {
+        {{"tokenizer", TFM_U8, 1, {text.size}, text.data, text.size}, NULL},
+        {{"tokenizer", TFM_I8, 1, {text.size}, text.data, text.size}, "is I8 of rank 1, not U8 of rank 1"},
+        {{"tokenizer", TFM_U8, 2, {1, text.size}, text.data, text.size}, "is U8 of rank 2, not U8 of rank 1"},
+        {{"tokenizer", TFM_U8, 1, {text.size - 1}, text.data, text.size - 1}, "the end is missing"},
+        {{"tokenizers", TFM_U8, 1, {text.size}, text.data, text.size}, "the model has no tokenizer"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ck_assert_ok(tfm_safetensors_save(path, &cases[i].tensor, 1, NULL, 0, NULL, &error), error);
+        const tfm_status status = tfm_tokenizer_load(&again, path, NULL, &error);
+        ck_assert_int_eq(status, cases[i].reason ? TFM_E_FORMAT : TFM_OK);
+        if (cases[i].reason) ck_assert_msg(strstr(error.message, cases[i].reason) != NULL, "%s", error.message);
+        else require_equal(t, again);
         tfm_tokenizer_free(again);
     }
-    save_model(path, TEXT("{}"), 4000);
-    ck_assert_status(tfm_tokenizer_load(&again, path, NULL, &error), TFM_E_FORMAT, error);
-    ck_assert_ok(tfm_safetensors_save(path, NULL, 0, &other, 1, NULL, &error), error);
-    ck_assert_status(tfm_tokenizer_load(&again, path, NULL, &error), TFM_E_FORMAT, error);
-    ck_assert(strstr(error.message, "the model has no tokenizer"));
-    ck_assert_ptr_null(again);
-    tfm_buffer_free(&json);
+    tfm_buffer_free(&text);
     tfm_tokenizer_free(t);
 }
 END_TEST
@@ -456,9 +515,11 @@ static Suite *suite(void)
     tcase_add_test(c, c05_codes_with_strange_line_breaks);
     tcase_add_loop_test(c, bad_codes_are_refused, 0, sizeof bad_codes / sizeof *bad_codes);
     tcase_add_test(c, import_needs_text);
+    tcase_add_test(c, the_text_is_as_documented);
     tcase_add_loop_test(c, bad_files_are_refused, 0, sizeof bad_files / sizeof *bad_files);
     tcase_add_test(c, merges_must_fit_the_vocabulary);
-    tcase_add_loop_test(c, damaged_json_is_survived, 0, 2);
+    tcase_add_loop_test(c, damaged_text_is_survived, 0, 2);
+    tcase_add_loop_test(c, c32_a_file_takes_memory_of_its_size, 0, 2);
     tcase_add_test(c, a_model_file_has_a_tokenizer);
     tcase_add_loop_test(c, c34_each_failed_allocation_is_survived, 0, 2);
     tcase_add_test(c, files_that_cannot_be_used);

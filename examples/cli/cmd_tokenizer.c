@@ -22,7 +22,7 @@ static const option_row learn_rows[] = {
      "text, one sentence a line; give it several times for several files, both languages for instance; "
      "default: standard input",
      OPTION_LIST, AT(input)},
-    {"output", "FILE", "the tokenizer, as JSON", OPTION_TEXT, .letter = 'o', .required = true, AT(output)},
+    {"output", "FILE", "the tokenizer, as plain text", OPTION_TEXT, .letter = 'o', .required = true, AT(output)},
     {"kind", "bpe|subword-nmt",
      "bpe: raw text, and decoding gives back the very line; subword-nmt: text that is already "
      "split into words",
@@ -278,8 +278,8 @@ const command command_tokenizer_learn = {
     .text = "Learns byte pair encoding from lines of text. 'tfm train' does it by itself; learn it here to use one "
             "tokenizer in "
             "several trainings (--tokenizer-file), or to look at it.",
-    .examples = "  tfm tokenizer learn --input train.en --input train.de --vocab-size 8000 --output bpe.json\n"
-                "  tfm tokenizer learn --kind subword-nmt --merges 10000 -o sub.json --codes codes < text\n",
+    .examples = "  tfm tokenizer learn --input train.en --input train.de --vocab-size 8000 --output bpe.tok\n"
+                "  tfm tokenizer learn --kind subword-nmt --merges 10000 -o sub.tok --codes codes < text\n",
     .options = learn_rows,
     .args_size = sizeof(tokenizer_args),
     .run = run_learn,
@@ -290,7 +290,7 @@ const command command_tokenizer_encode = {
     .summary = "cuts lines into subwords or their ids",
     .usage = "--tokenizer-file FILE [--ids] < TEXT",
     .text = "Writes the pieces of each line, with spaces between them.",
-    .examples = "  tfm tokenizer encode --tokenizer-file bpe.json < test.en\n"
+    .examples = "  tfm tokenizer encode --tokenizer-file bpe.tok < test.en\n"
                 "  tfm tokenizer encode --tokenizer-file en-de.tfm --ids < test.en\n",
     .options = encode_rows,
     .args_size = sizeof(tokenizer_args),
@@ -302,8 +302,8 @@ const command command_tokenizer_decode = {
     .summary = "puts subwords or ids together again",
     .usage = "--tokenizer-file FILE [--ids] < PIECES",
     .text = "The inverse of 'tfm tokenizer encode'.",
-    .examples = "  tfm tokenizer encode --tokenizer-file bpe.json --ids < test.en | \\\n"
-                "      tfm tokenizer decode --tokenizer-file bpe.json --ids\n",
+    .examples = "  tfm tokenizer encode --tokenizer-file bpe.tok --ids < test.en | \\\n"
+                "      tfm tokenizer decode --tokenizer-file bpe.tok --ids\n",
     .options = encode_rows,
     .args_size = sizeof(tokenizer_args),
     .run = run_decode,

@@ -244,7 +244,7 @@ tfm_status tfm_model_load(tfm_model **out, const char *path, const tfm_load_opti
     status = tfm_model_file_open(&m->file, path, !o.skip_checksum, &a, error);
     if (status == TFM_OK) status = tfm_weights_create(&m->weights, &m->file.weights.options, &a, error);
     if (status == TFM_OK && m->file.tokenizer.size)
-        status = tfm_tokenizer_from_json(&m->tokenizer, m->file.tokenizer, &a, error);
+        status = tfm_tokenizer_from_text(&m->tokenizer, m->file.tokenizer, &a, error);
     if (status == TFM_OK && check_tokenizer(&m->weights.options, m->tokenizer, NULL) != TFM_OK)
         status = tfm_fail(error, TFM_E_FORMAT, "%.120s: its tokenizer is larger than its vocabulary", path);
     m->data = m->file.data;
@@ -288,12 +288,12 @@ tfm_status tfm_model_save_as(const tfm_model *model, const char *path, uint32_t 
     if (dtype != TFM_DTYPE_F32 && dtype != TFM_DTYPE_INT8)
         return tfm_fail(error, TFM_E_INVALID, "dtype is %u; files are float32 (%d) or int8 (%d)", dtype, TFM_DTYPE_F32,
                         TFM_DTYPE_INT8);
-    tfm_buffer json = {.allocator = model->allocator};
-    if (model->tokenizer) status = tfm_tokenizer_to_json(model->tokenizer, &json, error);
-    const tfm_text tokenizer = {json.data, json.size};
+    tfm_buffer text = {.allocator = model->allocator};
+    if (model->tokenizer) status = tfm_tokenizer_to_text(model->tokenizer, &text, error);
+    const tfm_text tokenizer = {text.data, text.size};
     if (status == TFM_OK)
         status = dtype == TFM_DTYPE_INT8 ? save_int8(model, path, tokenizer, error) : save_floats(model, path, tokenizer, error);
-    tfm_buffer_free(&json);
+    tfm_buffer_free(&text);
     return status;
 }
 

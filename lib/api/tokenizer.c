@@ -1,6 +1,6 @@
 /* The public tokenizer: checks arguments, reads and writes files, and fits results into the caller's memory. */
 #include "base/file.h"
-#include "format/safetensors.h"
+#include "model/model_file.h"
 #include "text/bpe_codes.h"
 #include "text/tokenizer.h"
 #include "text/tokenizer_learn.h"
@@ -62,30 +62,22 @@ static tfm_status name_file(tfm_status status, const char *path, const tfm_error
     return tfm_fail(error, status, "%s: %s", size > shown ? path + size - shown : path, inner->message);
 }
 
-/* A model file begins with the size of its header, whose upper bytes are 0. */
-static bool is_json(tfm_mapping file)
-{
-    size_t at = 0;
-
-    while (at < file.size && (file.data[at] == ' ' || (file.data[at] >= '\t' && file.data[at] <= '\r'))) at++;
-    return at < file.size && file.data[at] == '{' && (file.size < 8 || file.data[7]);
-}
-
 /* The tokenizer's own file, or a model file. */
 static tfm_status read_file(tfm_tokenizer **out, tfm_mapping file, const char *path, const tfm_allocator *allocator,
                             tfm_error *error)
 {
-    tfm_text json = {(const char *)file.data, file.size};
+    tfm_text text = {(const char *)file.data, file.size};
     tfm_safetensors *model = NULL;
+    tfm_status status = TFM_OK;
     tfm_error inner = {0};
 
-    if (!is_json(file)) {
-        const tfm_status status = tfm_safetensors_parse(&model, file.data, file.size, path, allocator, error);
+    if (!tfm_tokenizer_is_text(text)) {
+        status = tfm_safetensors_parse(&model, file.data, file.size, path, allocator, error);
         if (status != TFM_OK) return status;
-        json = tfm_safetensors_metadata(model, "tokenizer");
+        status = tfm_model_file_tokenizer(&text, model, &inner);
+        if (status == TFM_OK && !text.size) status = tfm_fail(&inner, TFM_E_FORMAT, "the model has no tokenizer");
     }
-    const tfm_status status = json.data ? tfm_tokenizer_from_json(out, json, allocator, &inner)
-                                        : tfm_fail(&inner, TFM_E_FORMAT, "the model has no tokenizer");
+    if (status == TFM_OK) status = tfm_tokenizer_from_text(out, text, allocator, &inner);
     tfm_safetensors_close(model);
     return name_file(status, path, &inner, error);
 }
@@ -137,7 +129,7 @@ static tfm_status write_file(const tfm_tokenizer *t, const char *path, format_fn
 tfm_status tfm_tokenizer_save(const tfm_tokenizer *tokenizer, const char *path, tfm_error *error)
 {
     if (!tokenizer || !path) return tfm_fail(error, TFM_E_INVALID, "%s is NULL", tokenizer ? "path" : "tokenizer");
-    return write_file(tokenizer, path, tfm_tokenizer_to_json, error);
+    return write_file(tokenizer, path, tfm_tokenizer_to_text, error);
 }
 
 tfm_status tfm_tokenizer_export(const tfm_tokenizer *tokenizer, const char *codes_path, tfm_error *error)

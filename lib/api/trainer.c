@@ -134,7 +134,7 @@ static tfm_status restore(tfm_trainer *t, const tfm_model_file *file, const char
     if (status == TFM_OK) status = tfm_model_file_moment(file, "m", t->training.m, error);
     if (status == TFM_OK) status = tfm_model_file_moment(file, "v", t->training.v, error);
     if (status == TFM_OK && file->tokenizer.size)
-        status = tfm_tokenizer_from_json(&t->tokenizer, file->tokenizer, &t->allocator, error);
+        status = tfm_tokenizer_from_text(&t->tokenizer, file->tokenizer, &t->allocator, error);
     if (status == TFM_OK && t->tokenizer && tfm_tokenizer_vocab_size(t->tokenizer) > file->weights.options.vocab_size)
         status = tfm_fail(error, TFM_E_FORMAT, "%.120s: its tokenizer is larger than its vocabulary", path);
     if (status != TFM_OK) return status;
@@ -309,7 +309,7 @@ static tfm_status save(void *user, const char *path, tfm_error *error)
     tfm_status status = TFM_OK;
 
     describe(t, &t->training.data, &now);
-    if (t->tokenizer) status = tfm_tokenizer_to_json(t->tokenizer, &tokenizer, error);
+    if (t->tokenizer) status = tfm_tokenizer_to_text(t->tokenizer, &tokenizer, error);
     if (status == TFM_OK) status = tfm_checkpoint_to_json(&state, &now, error);
     if (status == TFM_OK)
         status = tfm_model_file_save(path, &(tfm_model_parts){.weights = &t->training.weights, .data = t->training.w,

@@ -6,6 +6,7 @@
 
 #define FORMAT "libtransformer"
 #define FORMAT_VERSION "1"
+#define TOKENIZER "tokenizer"
 
 static bool text_is(tfm_text text, const char *wanted)
 {
@@ -22,6 +23,24 @@ static tfm_status check_kind(const tfm_safetensors *file, const char *path, tfm_
         return tfm_fail(error, TFM_E_UNSUPPORTED, "%.120s has format version '%.*s', this library reads " FORMAT_VERSION,
                         path, (int)(version.size < 20 ? version.size : 20), version.data ? version.data : "");
     return TFM_OK;
+}
+
+tfm_status tfm_model_file_tokenizer(tfm_text *out, const tfm_safetensors *file, tfm_error *error)
+{
+    const tfm_tensor *t = tfm_safetensors_find(file, TOKENIZER);
+
+    *out = t ? (tfm_text){t->data, t->bytes} : (tfm_text){0};
+    if (!t || (t->dtype == TFM_U8 && t->rank == 1)) return TFM_OK;
+    return tfm_fail(error, TFM_E_FORMAT, "the tensor " TOKENIZER " is %s of rank %u, not U8 of rank 1",
+                    tfm_dtype_name(t->dtype), t->rank);
+}
+
+size_t tfm_model_file_add_tokenizer(tfm_tensor *to, tfm_text tokenizer)
+{
+    if (!tokenizer.size) return 0;
+    *to = (tfm_tensor){.name = TOKENIZER, .dtype = TFM_U8, .rank = 1, .shape = {tokenizer.size}, .data = tokenizer.data,
+                       .bytes = tokenizer.size};
+    return 1;
 }
 
 tfm_status tfm_model_file_find(const tfm_model_file *file, const tfm_parameter_plan *p, const tfm_tensor **out,
@@ -45,7 +64,7 @@ static tfm_status find_data(tfm_model_file *f, const char *path, tfm_error *erro
     const tfm_weights *w = &f->weights;
     const char *start = NULL;
     bool in_order = true;
-    size_t extra = 0;
+    size_t extra = f->tokenizer.size > 0;
 
     for (size_t i = 0; i < w->n_parameters; i++) {
         const tfm_parameter_plan *p = &w->parameters[i];
@@ -110,6 +129,7 @@ tfm_status tfm_model_file_open(tfm_model_file *f, const char *path, bool verify,
     if (status == TFM_OK) status = tfm_config_from_json(&options, tfm_safetensors_metadata(f->file, "config"), error);
     if (status == TFM_OK) status = check_size(f, &options, path, error);
     if (status == TFM_OK && verify) status = tfm_safetensors_verify(f->file, error);
+    if (status == TFM_OK) status = tfm_model_file_tokenizer(&f->tokenizer, f->file, error);
     if (status == TFM_OK) status = tfm_weights_create(&f->weights, &options, allocator, error);
     if (status == TFM_OK)
         status = f->dtype == TFM_DTYPE_INT8 ? tfm_quantised_open(f, path, error) : find_data(f, path, error);
@@ -117,7 +137,6 @@ tfm_status tfm_model_file_open(tfm_model_file *f, const char *path, bool verify,
         tfm_model_file_close(f);
         return status;
     }
-    f->tokenizer = tfm_safetensors_metadata(f->file, "tokenizer");
     f->trainer = tfm_safetensors_metadata(f->file, "trainer");
     f->provenance = tfm_safetensors_metadata(f->file, "provenance");
     return TFM_OK;
@@ -182,7 +201,6 @@ tfm_status tfm_model_file_write(const char *path, const tfm_model_header *header
                                {"version", text(FORMAT_VERSION)},
                                {"config", {config.data, config.size}},
                                {"provenance", text("{\"library\":\"libtransformer 0.2.0\"}")},
-                               {"tokenizer", header->tokenizer},
                                {"trainer", header->trainer},
                                {"quantization", header->quantization}};
     size_t n_metadata = 0;
@@ -198,16 +216,17 @@ tfm_status tfm_model_file_save(const char *path, const tfm_model_parts *parts, c
                                tfm_error *error)
 {
     const tfm_weights *w = parts->weights;
-    const size_t most = 3 * w->n_parameters;
+    const size_t most = 3 * w->n_parameters + 1; /* the tokenizer */
     tfm_tensor *tensors = tfm_alloc(allocator, most, sizeof *tensors);
     tensor_name *names = tfm_alloc(allocator, most, sizeof *names);
     tfm_status status = tensors && names ? TFM_OK : tfm_fail(error, TFM_E_NOMEM, "table of %zu tensors: no memory", most);
 
     if (status == TFM_OK) {
-        const tfm_model_header header = {.options = &w->options, .tokenizer = parts->tokenizer, .trainer = parts->trainer};
+        const tfm_model_header header = {.options = &w->options, .trainer = parts->trainer};
         size_t n = append(tensors, names, w, parts->data, NULL);
         if (parts->m) n += append(tensors + n, names + n, w, parts->m, "m");
         if (parts->v) n += append(tensors + n, names + n, w, parts->v, "v");
+        n += tfm_model_file_add_tokenizer(tensors + n, parts->tokenizer);
         status = tfm_model_file_write(path, &header, tensors, n, allocator, error);
     }
     tfm_free(allocator, names, most, sizeof *names);

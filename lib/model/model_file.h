@@ -18,7 +18,8 @@ typedef struct tfm_model_file {
     size_t copy_size; /* floats */
     uint32_t dtype;   /* TFM_DTYPE_F32 or _INT8 */
     tfm_inference packed;
-    tfm_text tokenizer, trainer, provenance; /* JSON, lent; size 0 when absent */
+    tfm_text tokenizer;           /* its file's text, in the mapping; size 0 when absent */
+    tfm_text trainer, provenance; /* JSON, lent; size 0 when absent                      */
 } tfm_model_file;
 
 /* verify: reads all the data and compares it with its checksum. */
@@ -28,6 +29,11 @@ void tfm_model_file_close(tfm_model_file *file);
 /* Copies the optimiser's tensors "optimizer.<moment>.<name>" end to end: weights.size floats. TFM_E_FORMAT when one lacks. */
 tfm_status tfm_model_file_moment(const tfm_model_file *file, const char *moment, float *to, tfm_error *error);
 
+/* The text of the tensor that holds the tokenizer, lent until close; size 0 when there is none. TFM_E_FORMAT: not [bytes] of U8. */
+tfm_status tfm_model_file_tokenizer(tfm_text *out, const tfm_safetensors *file, tfm_error *error);
+/* Appends that tensor for a text which is not empty. Bytes go last, so that all before is aligned. Returns how many that is. */
+size_t tfm_model_file_add_tokenizer(tfm_tensor *to, tfm_text tokenizer);
+
 /* The tensor of a parameter, when it is there, is F32 and has the parameter's shape. */
 tfm_status tfm_model_file_find(const tfm_model_file *file, const tfm_parameter_plan *parameter, const tfm_tensor **out,
                                const char *path, tfm_error *error);
@@ -35,7 +41,7 @@ tfm_status tfm_model_file_find(const tfm_model_file *file, const tfm_parameter_p
 /* What a file says of its tensors. Texts of size 0 are left out. */
 typedef struct tfm_model_header {
     const tfm_model_options *options;
-    tfm_text tokenizer, trainer, quantization;
+    tfm_text trainer, quantization;
 } tfm_model_header;
 
 tfm_status tfm_model_file_write(const char *path, const tfm_model_header *header, const tfm_tensor *tensors, size_t n,

@@ -120,7 +120,7 @@ tfm_status tfm_quantised_open(tfm_model_file *f, const char *path, tfm_error *er
     status = tfm_inference_plan(&f->packed, &f->weights, TFM_DTYPE_INT8, &f->allocator, error);
     for (size_t i = 0; i < f->packed.n_matrices && status == TFM_OK; i++)
         status = read_matrix(f, &f->packed.matrices[i], path, error);
-    n += KINDS * f->packed.n_matrices;
+    n += KINDS * f->packed.n_matrices + (f->tokenizer.size > 0);
     if (status == TFM_OK && tfm_safetensors_count(f->file) != n)
         status = tfm_fail(error, TFM_E_FORMAT, "%.120s has %zu tensors, its configuration wants %zu", path,
                           tfm_safetensors_count(f->file), n);
@@ -160,8 +160,8 @@ tfm_status tfm_quantised_save(const char *path, const tfm_quantised_parts *parts
                               tfm_error *error)
 {
     const tfm_inference *packed = parts->packed;
-    const size_t most = KINDS * packed->n_matrices + packed->weights.n_parameters;
-    const tfm_model_header header = {.options = &packed->weights.options, .tokenizer = parts->tokenizer,
+    const size_t most = KINDS * packed->n_matrices + packed->weights.n_parameters + 1; /* the tokenizer */
+    const tfm_model_header header = {.options = &packed->weights.options,
                                      .quantization = {TFM_QUANTISED_SCHEME, sizeof TFM_QUANTISED_SCHEME - 1}};
     tfm_tensor *tensors = tfm_alloc(allocator, most, sizeof *tensors);
     trio *trios = tfm_alloc(allocator, packed->n_matrices, sizeof *trios);
@@ -174,6 +174,7 @@ tfm_status tfm_quantised_save(const char *path, const tfm_quantised_parts *parts
     if (status == TFM_OK) {
         size_t n = list_matrices(tensors, trios, packed);
         n += list_rest(tensors + n, parts);
+        n += tfm_model_file_add_tokenizer(tensors + n, parts->tokenizer);
         status = tfm_model_file_write(path, &header, tensors, n, allocator, error);
     }
     tfm_free(allocator, trios, packed->n_matrices, sizeof *trios);

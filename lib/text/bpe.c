@@ -17,10 +17,15 @@ void tfm_bpe_free(tfm_bpe *bpe)
     tfm_bpe_init(bpe, &allocator);
 }
 
+bool tfm_bpe_reserve(tfm_bpe *bpe, size_t n)
+{
+    return tfm_grow(&bpe->allocator, &bpe->merges, &bpe->capacity, n, sizeof *bpe->merges) &&
+           tfm_pairs_reserve(&bpe->ranks, n);
+}
+
 bool tfm_bpe_add(tfm_bpe *bpe, tfm_merge merge)
 {
-    if (bpe->n >= UINT32_MAX - 1 ||
-        !tfm_grow(&bpe->allocator, &bpe->merges, &bpe->capacity, bpe->n + 1, sizeof *bpe->merges) ||
+    if (bpe->n >= UINT32_MAX - 1 || !tfm_bpe_reserve(bpe, bpe->n + 1) ||
         !tfm_pairs_put(&bpe->ranks, merge.left, merge.right, (uint32_t)bpe->n))
         return false;
     bpe->merges[bpe->n++] = merge;

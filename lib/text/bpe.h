@@ -20,6 +20,8 @@ typedef struct tfm_bpe {
 
 void tfm_bpe_init(tfm_bpe *bpe, const tfm_allocator *allocator);
 void tfm_bpe_free(tfm_bpe *bpe);
+/* Room for n merges in all. false: no memory. */
+bool tfm_bpe_reserve(tfm_bpe *bpe, size_t n);
 /* Appends a merge. A pair that comes again is kept, for the file's sake, and has no effect. false: no memory. */
 bool tfm_bpe_add(tfm_bpe *bpe, tfm_merge merge);
 

@@ -33,9 +33,9 @@ uint32_t tfm_pairs_find(const tfm_pairs *pairs, uint32_t a, uint32_t b)
     return slot_of(pairs->slots, pairs->n_slots, a, b)->value - 1; /* 0 - 1 is TFM_PAIRS_NONE */
 }
 
-static bool widen(tfm_pairs *pairs)
+/* n_slots: a power of 2. */
+static bool widen(tfm_pairs *pairs, size_t n_slots)
 {
-    const size_t n_slots = pairs->n_slots ? pairs->n_slots * 2 : FIRST_SLOTS;
     tfm_pairs_slot *slots = tfm_alloc(&pairs->allocator, n_slots, sizeof *slots);
 
     if (!slots) return false;
@@ -47,9 +47,18 @@ static bool widen(tfm_pairs *pairs)
     return true;
 }
 
+bool tfm_pairs_reserve(tfm_pairs *pairs, size_t n)
+{
+    size_t n_slots = pairs->n_slots;
+
+    while (n_slots / 2 < n)
+        if (!tfm_mul(n_slots ? n_slots : FIRST_SLOTS / 2, 2, &n_slots)) return false;
+    return n_slots == pairs->n_slots || widen(pairs, n_slots);
+}
+
 bool tfm_pairs_put(tfm_pairs *pairs, uint32_t a, uint32_t b, uint32_t value)
 {
-    if (pairs->n_slots / 2 <= pairs->n && !widen(pairs)) return false;
+    if (!tfm_pairs_reserve(pairs, pairs->n + 1)) return false;
     tfm_pairs_slot *slot = slot_of(pairs->slots, pairs->n_slots, a, b);
     if (!slot->value) {
         *slot = (tfm_pairs_slot){a, b, value + 1};

@@ -21,6 +21,8 @@ typedef struct tfm_pairs {
 void tfm_pairs_free(tfm_pairs *pairs);
 /* The value of (a, b), or TFM_PAIRS_NONE. */
 uint32_t tfm_pairs_find(const tfm_pairs *pairs, uint32_t a, uint32_t b);
+/* Room for n pairs in all. false: no memory; nothing has changed. */
+bool tfm_pairs_reserve(tfm_pairs *pairs, size_t n);
 /* Gives (a, b) a value, unless it has one. false: no memory; nothing has changed. */
 bool tfm_pairs_put(tfm_pairs *pairs, uint32_t a, uint32_t b, uint32_t value);
 

@@ -1,4 +1,4 @@
-/* The tokenizer behind tfm_tokenizer: both kinds, its JSON text, and what learning needs of it. */
+/* The tokenizer behind tfm_tokenizer: both kinds, its text form, and what learning needs of it. */
 #ifndef TFM_TOKENIZER_H
 #define TFM_TOKENIZER_H
 
@@ -27,6 +27,8 @@ void tfm_tokenizer_destroy(tfm_tokenizer *tokenizer); /* takes NULL */
 tfm_status tfm_tokenizer_copy(tfm_tokenizer **out, const tfm_tokenizer *tokenizer, const tfm_allocator *allocator,
                               tfm_error *error);
 
+/* Takes the memory of that many tokens and merges in all, but for their bytes, at once: a reader knows how many come. */
+tfm_status tfm_tokenizer_reserve(tfm_tokenizer *tokenizer, uint32_t n_tokens, uint32_t n_merges, tfm_error *error);
 /* Appends a token. TFM_E_FORMAT when it may not be one or is there already. */
 tfm_status tfm_tokenizer_add_token(tfm_tokenizer *tokenizer, tfm_text token, tfm_error *error);
 /* Appends a merge. TFM_E_FORMAT when a part of it is neither a character nor the result of an earlier merge (or, in
@@ -55,10 +57,12 @@ tfm_status tfm_tokenizer_cut(const tfm_tokenizer *tokenizer, tfm_text line, tfm_
  */
 void tfm_tokenizer_join(const tfm_tokenizer *tokenizer, tfm_ids ids, tfm_buffer *out);
 
-/* One JSON text, always the same for the same tokenizer. */
-tfm_status tfm_tokenizer_to_json(const tfm_tokenizer *tokenizer, tfm_buffer *out, tfm_error *error);
+/* The text of a tokenizer's file, always the same for the same tokenizer. */
+tfm_status tfm_tokenizer_to_text(const tfm_tokenizer *tokenizer, tfm_buffer *out, tfm_error *error);
 /* Refuses whatever does not make a tokenizer: TFM_E_FORMAT, TFM_E_UNSUPPORTED, TFM_E_NOMEM. allocator NULL: malloc. */
-tfm_status tfm_tokenizer_from_json(tfm_tokenizer **out, tfm_text json, const tfm_allocator *allocator,
+tfm_status tfm_tokenizer_from_text(tfm_tokenizer **out, tfm_text file, const tfm_allocator *allocator,
                                    tfm_error *error);
+/* Whether a file begins as such a text does, which no model file can. */
+bool tfm_tokenizer_is_text(tfm_text file);
 
 #endif

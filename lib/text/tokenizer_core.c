@@ -70,6 +70,7 @@ tfm_status tfm_tokenizer_copy(tfm_tokenizer **out, const tfm_tokenizer *tokenize
     tfm_tokenizer *t = create(tokenizer->kind, &a);
     bool good = t && tfm_vocab_copy(&t->vocab, &tokenizer->vocab) && tfm_vocab_copy(&t->pieces, &tokenizer->pieces);
 
+    good = good && tfm_bpe_reserve(&t->bpe, tokenizer->bpe.n);
     for (size_t i = 0; good && i < tokenizer->bpe.n; i++) good = tfm_bpe_add(&t->bpe, tokenizer->bpe.merges[i]);
     *out = good ? t : NULL;
     if (good) return TFM_OK;
@@ -82,6 +83,17 @@ tfm_status tfm_tokenizer_copy(tfm_tokenizer **out, const tfm_tokenizer *tokenize
 const tfm_vocab *tfm_tokenizer_pieces(const tfm_tokenizer *tokenizer)
 {
     return tokenizer->kind == TFM_TOKENIZER_BPE ? &tokenizer->vocab : &tokenizer->pieces;
+}
+
+/* Nearly every merge of the kind subword-nmt makes a piece; the single characters beside them are few. */
+tfm_status tfm_tokenizer_reserve(tfm_tokenizer *tokenizer, uint32_t n_tokens, uint32_t n_merges, tfm_error *error)
+{
+    const uint32_t n_pieces = tokenizer->kind == TFM_TOKENIZER_BPE ? 0 : n_merges;
+
+    if (tfm_vocab_reserve(&tokenizer->vocab, n_tokens) && tfm_vocab_reserve(&tokenizer->pieces, n_pieces) &&
+        tfm_bpe_reserve(&tokenizer->bpe, n_merges))
+        return TFM_OK;
+    return tfm_fail(error, TFM_E_NOMEM, "no memory for %u tokens and %u merges", n_tokens, n_merges);
 }
 
 tfm_status tfm_tokenizer_add_token(tfm_tokenizer *tokenizer, tfm_text token, tfm_error *error)

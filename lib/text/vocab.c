@@ -65,9 +65,10 @@ uint32_t tfm_vocab_find(const tfm_vocab *vocab, tfm_text head, tfm_text tail)
     return slot_of(vocab, hash_of(head, tail), head, tail)->number - 1; /* 0 - 1 is TFM_VOCAB_NONE */
 }
 
-static bool widen(tfm_vocab *vocab)
+/* n_slots: a power of 2. */
+static bool widen(tfm_vocab *vocab, size_t n_slots)
 {
-    const size_t n_slots = vocab->n_slots ? vocab->n_slots * 2 : FIRST_SLOTS, mask = n_slots - 1;
+    const size_t mask = n_slots - 1;
     tfm_vocab_slot *slots = tfm_alloc(&vocab->allocator, n_slots, sizeof *slots);
 
     if (!slots) return false;
@@ -83,17 +84,24 @@ static bool widen(tfm_vocab *vocab)
     return true;
 }
 
+bool tfm_vocab_reserve(tfm_vocab *vocab, size_t n)
+{
+    size_t n_slots = vocab->n_slots;
+
+    while (n_slots / 2 < n)
+        if (!tfm_mul(n_slots ? n_slots : FIRST_SLOTS / 2, 2, &n_slots)) return false;
+    if (n_slots > vocab->n_slots && !widen(vocab, n_slots)) return false;
+    return tfm_grow(&vocab->allocator, &vocab->ends, &vocab->ends_capacity, n, sizeof *vocab->ends);
+}
+
 bool tfm_vocab_add(tfm_vocab *vocab, tfm_text head, tfm_text tail, uint32_t *id)
 {
     const uint32_t hash = hash_of(head, tail);
 
-    if (vocab->n_slots / 2 <= vocab->n && !widen(vocab)) return false;
+    if (vocab->n >= TFM_VOCAB_NONE - 1 || !tfm_vocab_reserve(vocab, (size_t)vocab->n + 1)) return false;
     tfm_vocab_slot *slot = slot_of(vocab, hash, head, tail);
     if (!slot->number) {
         const size_t size = vocab->all.size;
-        if (vocab->n >= TFM_VOCAB_NONE - 1 || !tfm_grow(&vocab->allocator, &vocab->ends, &vocab->ends_capacity,
-                                                        (size_t)vocab->n + 1, sizeof *vocab->ends))
-            return false;
         tfm_buffer_append(&vocab->all, head.data, head.size);
         tfm_buffer_append(&vocab->all, tail.data, tail.size);
         if (vocab->all.bad) {
@@ -124,6 +132,7 @@ bool tfm_vocab_copy(tfm_vocab *out, const tfm_vocab *vocab)
 {
     uint32_t id;
 
+    if (!tfm_vocab_reserve(out, vocab->n)) return false;
     for (uint32_t i = 0; i < vocab->n; i++)
         if (!tfm_vocab_add(out, tfm_vocab_text(vocab, i), (tfm_text){0}, &id)) return false;
     return true;

@@ -32,6 +32,8 @@ bool tfm_vocab_add(tfm_vocab *vocab, tfm_text head, tfm_text tail, uint32_t *id)
 bool tfm_vocab_join(tfm_vocab *vocab, uint32_t left, uint32_t right, uint32_t *id);
 /* Lent until the next addition; id < n. */
 tfm_text tfm_vocab_text(const tfm_vocab *vocab, uint32_t id);
+/* Room for n strings in all, but for their bytes. false: no memory; nothing has changed. */
+bool tfm_vocab_reserve(tfm_vocab *vocab, size_t n);
 /* out: initialised and empty. */
 bool tfm_vocab_copy(tfm_vocab *out, const tfm_vocab *vocab);
 

@@ -65,7 +65,7 @@ class Tokenizer(Handle):
         return cls(create(lib.tfm_tokenizer_import, lib.tfm_tokenizer_free, path_bytes(codes), array, len(array), None))
 
     def save(self, path: Path) -> None:
-        """Writes a JSON file, atomically."""
+        """Writes a file of plain text, atomically."""
         checked(lib.tfm_tokenizer_save, self._open(), path_bytes(path))
 
     def export_codes(self, path: Path) -> None:

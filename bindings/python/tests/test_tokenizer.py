@@ -35,7 +35,7 @@ def test_half_a_character_is_replaced(tokenizer):
 
 
 def test_save_and_load(tokenizer, tmp_path):
-    path = tmp_path / "tökenizer.json"
+    path = tmp_path / "tökenizer.tok"
     tokenizer.save(path)
     with tfm.Tokenizer.load(path) as loaded:
         assert loaded.encode("good night") == tokenizer.encode("good night")
@@ -84,8 +84,8 @@ def test_bad_input(tokenizer, tmp_path):
         tfm.Tokenizer.learn("one line")
     with pytest.raises(tfm.InvalidError):
         tfm.Tokenizer.learn([])
-    with pytest.raises(tfm.FileError, match="absent.json") as failure:
-        tfm.Tokenizer.load(tmp_path / "absent.json")
+    with pytest.raises(tfm.FileError, match="absent.tok") as failure:
+        tfm.Tokenizer.load(tmp_path / "absent.tok")
     assert isinstance(failure.value, OSError)
     with pytest.raises(tfm.InvalidError, match="NUL"):
         tfm.Tokenizer.load("a\0b")

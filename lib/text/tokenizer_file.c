@@ -1,0 +1,254 @@
+/* A tokenizer as plain text: the form in which it is saved, and in which a model file carries it (doc/format.md). */
+#include "text/tokenizer.h"
+
+#include <stdio.h>
+
+#define MAGIC "tfm-tokenizer"
+#define VERSION "1"
+#define LINE "tokenizer, line %zu: "
+
+enum { LEAST_TOKEN = 2, LEAST_MERGE = 4 }; /* bytes of a line: "a\n", "a b\n" */
+
+static const char *const kinds[] = {[TFM_TOKENIZER_BPE] = "bpe", [TFM_TOKENIZER_SUBWORD_NMT] = "subword-nmt"};
+
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+bool tfm_tokenizer_is_text(tfm_text file)
+{
+    return file.size >= sizeof MAGIC && memcmp(file.data, MAGIC " ", sizeof MAGIC) == 0;
+}
+
+/* -------------------------------------------------------------------------------------------------- writing ---- */
+
+/* A token may have any character but a space: those that end lines, here or where others read them, are escaped. */
+static void append_escaped(tfm_buffer *out, tfm_text text)
+{
+    for (size_t i = 0; i < text.size; i++) {
+        const char c = text.data[i];
+        if (c == '\n') tfm_buffer_append(out, "\\n", 2);
+        else if (c == '\r') tfm_buffer_append(out, "\\r", 2);
+        else if (c == '\\') tfm_buffer_append(out, "\\\\", 2);
+        else tfm_buffer_append(out, &c, 1);
+    }
+}
+
+tfm_status tfm_tokenizer_to_text(const tfm_tokenizer *tokenizer, tfm_buffer *out, tfm_error *error)
+{
+    const tfm_vocab *vocab = &tokenizer->vocab, *pieces = tfm_tokenizer_pieces(tokenizer);
+    const tfm_bpe *bpe = &tokenizer->bpe;
+    char heading[100];
+
+    const int size = snprintf(heading, sizeof heading, MAGIC " " VERSION " %s %u tokens %zu merges\n",
+                              kinds[tokenizer->kind], vocab->n, bpe->n);
+    tfm_buffer_append(out, heading, (size_t)size);
+    for (uint32_t id = 0; id < vocab->n; id++) {
+        append_escaped(out, tfm_vocab_text(vocab, id));
+        tfm_buffer_append(out, "\n", 1);
+    }
+    for (size_t i = 0; i < bpe->n; i++) {
+        append_escaped(out, tfm_vocab_text(pieces, bpe->merges[i].left));
+        tfm_buffer_append(out, " ", 1);
+        append_escaped(out, tfm_vocab_text(pieces, bpe->merges[i].right));
+        tfm_buffer_append(out, "\n", 1);
+    }
+    if (!out->bad) return TFM_OK;
+    return tfm_fail(error, TFM_E_NOMEM, "no memory to write a tokenizer of %u tokens", vocab->n);
+}
+
+/* -------------------------------------------------------------------------------------------------- reading ---- */
+
+typedef struct reader {
+    tfm_text rest;    /* what follows the lines that were taken        */
+    size_t line;      /* number of the last of them, from 1            */
+    tfm_buffer plain; /* that line without its escapes, if it had some */
+} reader;
+
+static tfm_status take_line(reader *r, tfm_text *line, tfm_error *error)
+{
+    const char *end = r->rest.size ? memchr(r->rest.data, '\n', r->rest.size) : NULL;
+
+    r->line++;
+    if (!end) return tfm_fail(error, TFM_E_FORMAT, LINE "the end is missing: copy the file again", r->line);
+    *line = (tfm_text){r->rest.data, (size_t)(end - r->rest.data)};
+    r->rest = tfm_text_from(r->rest, line->size + 1);
+    return TFM_OK;
+}
+
+static tfm_status unescape(reader *r, tfm_text *line, tfm_error *error)
+{
+    if (!line->size || !memchr(line->data, '\\', line->size)) return TFM_OK;
+    r->plain.size = 0;
+    for (size_t i = 0; i < line->size; i++) {
+        char c = line->data[i];
+        if (c == '\\') {
+            const char next = ++i < line->size ? line->data[i] : '\0';
+            c = next == 'n' ? '\n' : next == 'r' ? '\r' : next;
+            if (next != 'n' && next != 'r' && next != '\\')
+                return tfm_fail(error, TFM_E_FORMAT, LINE "a backslash at column %zu without n, r or \\ after it",
+                                r->line, i);
+        }
+        tfm_buffer_append(&r->plain, &c, 1);
+    }
+    *line = (tfm_text){r->plain.data, r->plain.size};
+    if (!r->plain.bad) return TFM_OK;
+    return tfm_fail(error, TFM_E_NOMEM, LINE "no memory for %zu bytes", r->line, line->size);
+}
+
+/* Adds the number of the line to a message. */
+static tfm_status at_line(const reader *r, tfm_status status, const tfm_error *inner, tfm_error *error)
+{
+    return status == TFM_OK ? TFM_OK : tfm_fail(error, status, LINE "%s", r->line, inner->message);
+}
+
+/* Lines are cut without looking at their characters, so these are checked before. */
+static tfm_status check_characters(tfm_text file, tfm_error *error)
+{
+    const char *cr = file.size ? memchr(file.data, '\r', file.size) : NULL;
+    const size_t invalid = tfm_utf8_find_invalid(file), at = cr ? (size_t)(cr - file.data) : invalid;
+    size_t line = 1;
+
+    if (at == SIZE_MAX) return TFM_OK;
+    for (size_t i = 0; i < at; i++) line += file.data[i] == '\n';
+    if (cr)
+        return tfm_fail(error, TFM_E_FORMAT,
+                        LINE "a carriage return at byte %zu: a program has changed the ends of lines", line, at);
+    return tfm_fail(error, TFM_E_FORMAT, LINE "not UTF-8 at byte %zu", line, at);
+}
+
+/* Cuts the first word, and the space after it, off the line. */
+static tfm_text take_word(tfm_text *line)
+{
+    const char *space = line->size ? memchr(line->data, ' ', line->size) : NULL;
+    const tfm_text word = {line->data, space ? (size_t)(space - line->data) : line->size};
+
+    *line = tfm_text_from(*line, word.size + (space != NULL));
+    return word;
+}
+
+static bool take_exactly(tfm_text *line, const char *wanted)
+{
+    return tfm_text_equal(take_word(line), tfm_text_of(wanted));
+}
+
+static bool take_count(tfm_text *line, uint32_t *count)
+{
+    const tfm_text word = take_word(line);
+    uint64_t value = 0;
+
+    if (!word.size || (word.size > 1 && *word.data == '0')) return false; /* one tokenizer, one text */
+    for (size_t i = 0; i < word.size; i++) {
+        if (word.data[i] < '0' || word.data[i] > '9') return false;
+        value = value * 10 + (uint64_t)(word.data[i] - '0');
+        if (value > UINT32_MAX) return false;
+    }
+    *count = (uint32_t)value;
+    return true;
+}
+
+typedef struct heading {
+    uint32_t kind, n_tokens, n_merges;
+} heading;
+
+static tfm_status read_heading(reader *r, heading *h, tfm_error *error)
+{
+    tfm_text line = {0};
+    const tfm_status status = take_line(r, &line, error);
+    tfm_text all = line;
+
+    if (status != TFM_OK) return status;
+    if (!take_exactly(&line, MAGIC))
+        return tfm_fail(error, TFM_E_FORMAT, LINE "does not begin with " MAGIC ": not a tokenizer", r->line);
+    const tfm_text version = take_word(&line), kind = take_word(&line);
+    if (!tfm_text_equal(version, tfm_text_of(VERSION)))
+        return tfm_fail(error, TFM_E_UNSUPPORTED, LINE "version \"%.*s\", only " VERSION " is known", r->line,
+                        (int)(version.size < 20 ? version.size : 20), version.data);
+    for (h->kind = 0; h->kind < KINDS; h->kind++)
+        if (tfm_text_equal(kind, tfm_text_of(kinds[h->kind]))) break;
+    if (h->kind == KINDS)
+        return tfm_fail(error, TFM_E_UNSUPPORTED, LINE "kind \"%.*s\", only %s and %s are known", r->line,
+                        (int)(kind.size < 40 ? kind.size : 40), kind.data, kinds[0], kinds[1]);
+    if (take_count(&line, &h->n_tokens) && take_exactly(&line, "tokens") && take_count(&line, &h->n_merges) &&
+        take_exactly(&line, "merges") && !line.size)
+        return TFM_OK;
+    all.size = all.size < 80 ? all.size : 80;
+    return tfm_fail(error, TFM_E_FORMAT,
+                    LINE "\"%.*s\" is not \"" MAGIC " " VERSION " KIND NUMBER tokens NUMBER merges\"", r->line,
+                    (int)all.size, all.data);
+}
+
+/* Memory is taken for as many lines as there can be, never for what a number claims. */
+static tfm_status check_counts(const reader *r, const heading *h, uint32_t fixed, tfm_error *error)
+{
+    const uint64_t least = (uint64_t)h->n_tokens * LEAST_TOKEN + (uint64_t)h->n_merges * LEAST_MERGE;
+
+    if (h->n_tokens < fixed || h->n_tokens > TFM_TOKENIZER_MAX_VOCAB)
+        return tfm_fail(error, TFM_E_FORMAT, LINE "%u tokens, not in %u..%d", r->line, h->n_tokens, fixed,
+                        TFM_TOKENIZER_MAX_VOCAB);
+    if (least <= r->rest.size) return TFM_OK;
+    return tfm_fail(error, TFM_E_FORMAT, LINE "%u tokens and %u merges take at least %llu bytes, %zu follow", r->line,
+                    h->n_tokens, h->n_merges, (unsigned long long)least, r->rest.size);
+}
+
+/* The first tokens are given by the kind. */
+static tfm_status read_token(reader *r, tfm_tokenizer *t, uint32_t id, uint32_t fixed, tfm_error *error)
+{
+    tfm_error inner = {0};
+    tfm_text token = {0};
+    tfm_status status = take_line(r, &token, error);
+
+    if (status == TFM_OK) status = unescape(r, &token, error);
+    if (status != TFM_OK) return status;
+    if (id >= fixed) return at_line(r, tfm_tokenizer_add_token(t, token, &inner), &inner, error);
+    const tfm_text wanted = tfm_vocab_text(&t->vocab, id);
+    if (tfm_text_equal(token, wanted)) return TFM_OK;
+    return tfm_fail(error, TFM_E_FORMAT, LINE "token %u of the vocabulary is not %.*s", r->line, id, (int)wanted.size,
+                    wanted.data);
+}
+
+static tfm_status read_merge(reader *r, tfm_tokenizer *t, tfm_error *error)
+{
+    tfm_error inner = {0};
+    tfm_text right = {0};
+    tfm_status status = take_line(r, &right, error);
+
+    if (status == TFM_OK) status = unescape(r, &right, error);
+    if (status != TFM_OK) return status;
+    const tfm_text left = take_word(&right);
+    if (!left.size || !right.size || memchr(right.data, ' ', right.size))
+        return tfm_fail(error, TFM_E_FORMAT, LINE "merge %zu is not two pieces with a space between", r->line,
+                        t->bpe.n + 1);
+    return at_line(r, tfm_tokenizer_add_merge(t, left, right, &inner), &inner, error);
+}
+
+static tfm_status read_all(reader *r, tfm_tokenizer **out, const tfm_allocator *allocator, tfm_error *error)
+{
+    heading h = {0};
+    tfm_status status = read_heading(r, &h, error);
+
+    if (status == TFM_OK) status = tfm_tokenizer_new(out, h.kind, allocator, error);
+    if (status != TFM_OK) return status;
+    tfm_tokenizer *t = *out;
+    const uint32_t fixed = t->vocab.n;
+    status = check_counts(r, &h, fixed, error);
+    if (status == TFM_OK) status = tfm_tokenizer_reserve(t, h.n_tokens, h.n_merges, error);
+    for (uint32_t id = 0; id < h.n_tokens && status == TFM_OK; id++) status = read_token(r, t, id, fixed, error);
+    for (uint32_t i = 0; i < h.n_merges && status == TFM_OK; i++) status = read_merge(r, t, error);
+    if (status == TFM_OK && r->rest.size)
+        status = tfm_fail(error, TFM_E_FORMAT, LINE "%zu bytes follow the last merge", r->line, r->rest.size);
+    return status;
+}
+
+tfm_status tfm_tokenizer_from_text(tfm_tokenizer **out, tfm_text file, const tfm_allocator *allocator, tfm_error *error)
+{
+    const tfm_allocator a = tfm_allocator_or_default(allocator);
+    reader r = {.rest = file, .plain = {.allocator = a}};
+    tfm_status status = check_characters(file, error);
+
+    *out = NULL;
+    if (status == TFM_OK) status = read_all(&r, out, &a, error);
+    tfm_buffer_free(&r.plain);
+    if (status == TFM_OK) return TFM_OK;
+    tfm_tokenizer_destroy(*out);
+    *out = NULL;
+    return status;
+}
