@@ -23,7 +23,7 @@ static const option_row rows[] = {
     {"hyp", "FILE", "translations to judge, one a line; '-' is standard input", OPTION_TEXT, .required = true, AT(hyp)},
     {"ref", "FILE", "reference translations, as many lines; give it several times for several references", OPTION_LIST,
      .required = true, AT(refs)},
-    {"metric", "bleu|chrf", "this version has only bleu", OPTION_CHOICE, AT(metric)},
+    {"metric", "bleu", "what is computed: bleu (Papineni et al. 2002)", OPTION_CHOICE, AT(metric)},
     {"tokenize", "13a|none|intl|char",
      "how lines become tokens: 13a as mteval and sacreBLEU; none: the text is tokenised, "
      "split at spaces; intl: mteval-v14 international; char: characters",
@@ -112,7 +112,6 @@ static int run(void *place, const string_list *operands)
                                           TFM_BLEU_SMOOTH_ADD_K};
     evaluate_args *args = place;
     evaluation e = {.args = args};
-    if (args->metric != 0) return console_usage("--metric chrf is not available in this version; use bleu");
     args->bleu.tokenize = tokenizers[args->tokenize];
     args->bleu.smooth = smoothings[args->smooth];
     args->bleu.smooth_value = args->smooth_value;

@@ -44,9 +44,9 @@ static const option_row rows[] = {
      OPTION_TEXT, AT(log)},
 
     {.kind = OPTION_HEADING, .help = "Tokenizer"},
-    {"tokenizer", "bpe|subword-nmt|wordpiece",
+    {"tokenizer", "bpe|subword-nmt",
      "learned from both sides: bpe for raw text, subword-nmt for text that is "
-     "already split into words; wordpiece is not available yet",
+     "already split into words",
      OPTION_CHOICE, AT(tokenizer)},
     {"vocab-size", "N", "bpe: entries of the vocabulary, 256 bytes included; default 8000", OPTION_U32, .low = 1,
      AT(vocab_size)},
@@ -135,8 +135,6 @@ static void init(void *place)
 /* The ways to name a tokenizer exclude each other, and each has its own size. */
 static int check_tokenizer(const train_args *args)
 {
-    if (args->tokenizer == TOKENIZER_WORDPIECE)
-        return console_usage("--tokenizer wordpiece is not available in this version; use bpe or subword-nmt");
     if (args->tokenizer_file && args->codes)
         return console_usage("--tokenizer-file and --codes exclude each other; give one");
     if ((args->tokenizer_file || args->codes) && (args->vocab_size || args->merges || args->min_frequency))
