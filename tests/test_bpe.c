@@ -315,6 +315,36 @@ START_TEST(pairs_have_one_value)
 }
 END_TEST
 
+/* After a reservation nothing grows, and the tables have the empty slots at which a search ends. */
+START_TEST(tables_are_reserved_at_once)
+{
+    const uint32_t sizes[] = {0, 1, 32, 33, 64, 1000};
+
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const uint32_t n = sizes[i];
+        faulty f = {.fail_at = SIZE_MAX};
+        const tfm_allocator a = faulty_allocator(&f);
+        tfm_pairs pairs = {.allocator = a};
+        tfm_vocab vocab;
+        uint32_t id;
+        tfm_vocab_init(&vocab, &a);
+        ck_assert(tfm_vocab_reserve(&vocab, n) && tfm_pairs_reserve(&pairs, n));
+        const void *const slots = vocab.slots, *const ends = vocab.ends, *const places = pairs.slots;
+        ck_assert_uint_eq(f.calls, n ? 3 : 0);
+        for (uint32_t k = 0; k < n; k++) {
+            ck_assert(tfm_vocab_add(&vocab, (tfm_text){(const char *)&k, sizeof k}, nothing, &id) && id == k);
+            ck_assert(tfm_pairs_put(&pairs, k, k, k));
+        }
+        ck_assert(vocab.slots == slots && vocab.ends == ends && pairs.slots == places);
+        ck_assert_uint_ge(vocab.n_slots / 2, n);
+        ck_assert_uint_ge(pairs.n_slots / 2, n);
+        tfm_vocab_free(&vocab);
+        tfm_pairs_free(&pairs);
+        ck_assert_uint_eq(f.live, 0);
+    }
+}
+END_TEST
+
 /* ---------------------------------------------------------------------------------------------------- words ---- */
 
 static const struct {
@@ -415,6 +445,7 @@ static Suite *suite(void)
     tcase_add_test(c, learning_stops_at_its_limits);
     tcase_add_test(c, strings_are_numbered_once);
     tcase_add_test(c, pairs_have_one_value);
+    tcase_add_test(c, tables_are_reserved_at_once);
     tcase_add_loop_test(c, reversible_words_end_between_kinds_of_characters, 0, sizeof splits / sizeof *splits);
     tcase_add_test(c, reversible_words_make_up_the_line);
     tcase_set_timeout(c, 60);

@@ -274,6 +274,8 @@ static const struct {
     {LITERAL(SUBWORD("16777217", "0") SPECIALS), TFM_E_FORMAT, "16777217 tokens, not in 4..16777216"},
     {LITERAL(BPE("259") SPECIALS), TFM_E_FORMAT, "259 tokens, not in 260..16777216"},
     {LITERAL(BPE("260") SPECIALS), TFM_E_FORMAT, "260 tokens and 0 merges take at least 520 bytes, 24 follow"},
+    {LITERAL(SUBWORD("4", "4") SPECIALS), TFM_E_FORMAT, "line 6: the end is missing"},
+    {LITERAL(SUBWORD("4", "5") SPECIALS), TFM_E_FORMAT, "4 tokens and 5 merges take at least 28 bytes, 24 follow"},
     {LITERAL(SUBWORD("4", "4294967295") SPECIALS), TFM_E_FORMAT, "take at least 17179869188 bytes, 24 follow"},
     {LITERAL(SUBWORD("5", "0") SPECIALS), TFM_E_FORMAT, "line 6: the end is missing"},
     {LITERAL(SUBWORD("5", "0") SPECIALS "ab"), TFM_E_FORMAT, "line 6: the end is missing"},
