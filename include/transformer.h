@@ -612,6 +612,8 @@ typedef struct tfm_progress {
     double   best_valid;       /* best valid_nll, or best BLEU when that is the criterion              */
     const char *path;          /* of the checkpoint                                                    */
     const char *message;       /* of the last event                                                    */
+    uint64_t skipped;          /* steps so far whose loss or gradient was not finite (max_skipped), those before a
+                                  resume included */
 } tfm_progress;
 
 /* Nonzero stops the training cleanly: tfm_trainer_run() writes a checkpoint (if it has a path) and returns TFM_E_CANCELLED. */
@@ -676,6 +678,9 @@ typedef struct tfm_trainer_options {
     uint32_t dtype;                 /* TFM_DTYPE_* of the steps (mixed precision); validation is float32; default
                                        float32 */
     uint32_t reserved;              /* 0                                                                           */
+    uint64_t max_skipped;           /* a step whose loss or gradient is not finite is skipped: weights and moments stay,
+                                       a warning is logged, and the next batch has its turn. So many in a row are an
+                                       error; 1: the first one is. 0: 10 (default) */
 } tfm_trainer_options;
 
 /* Fills *options with the defaults above; pass sizeof *options. NULL is ignored. since 0.2 */
@@ -684,8 +689,9 @@ TFM_API void tfm_trainer_options_init(tfm_trainer_options *options, size_t struc
 /*
  * Starts from the weights and the tokenizer of a model, which are copied: create or load one first. out: owned by
  * the caller, NULL on failure. options: copied, checkpoint_path too.
- * returns TFM_OK, TFM_E_INVALID, TFM_E_UNSUPPORTED (a quantised model, an option that this version does not know),
- *         TFM_E_IO (a thread could not be started), TFM_E_NOMEM. since 0.2
+ * returns TFM_OK, TFM_E_INVALID (also: a weight that is not finite; names its parameter), TFM_E_UNSUPPORTED (a
+ *         quantised model, an option that this version does not know), TFM_E_IO (a thread could not be started),
+ *         TFM_E_NOMEM. since 0.2
  */
 TFM_API tfm_status tfm_trainer_create(tfm_trainer **out, const tfm_model *model, const tfm_trainer_options *options,
                                       tfm_error *error);
@@ -695,8 +701,8 @@ TFM_API tfm_status tfm_trainer_create(tfm_trainer **out, const tfm_model *model,
  * with the bits of an uninterrupted one; a different seed or other data is refused when the data is set. A batch is
  * cut into the pieces of the checkpoint, whatever memory says now: a warning tells when they need more. out: owned
  * by the caller, NULL on failure.
- * returns TFM_OK, TFM_E_INVALID, TFM_E_IO, TFM_E_FORMAT (not a whole, valid checkpoint), TFM_E_UNSUPPORTED (of a
- *         later version), TFM_E_NOMEM. since 0.2
+ * returns TFM_OK, TFM_E_INVALID (also: weights or moments that are not finite), TFM_E_IO, TFM_E_FORMAT (not a whole,
+ *         valid checkpoint), TFM_E_UNSUPPORTED (of a later version), TFM_E_NOMEM. since 0.2
  */
 TFM_API tfm_status tfm_trainer_resume(tfm_trainer **out, const char *checkpoint, const tfm_trainer_options *options,
                                       tfm_error *error);
@@ -744,8 +750,8 @@ TFM_API tfm_status tfm_trainer_set_valid(tfm_trainer *trainer, const tfm_text *s
 /*
  * One update. *progress receives what a callback would, with struct_size = sizeof *progress, or is NULL; no callback
  * is made.
- * returns TFM_OK, TFM_E_INVALID (no data; a gradient that is not finite: the weights are unchanged), TFM_E_IO
- *         (reduce failed: likewise), TFM_E_NOMEM. since 0.2
+ * returns TFM_OK, TFM_E_INVALID (no data; as many gradients in a row that are not finite as max_skipped says: the
+ *         weights are those before the first of them), TFM_E_IO (reduce failed: the weights are unchanged), TFM_E_NOMEM. since 0.2
  */
 TFM_API tfm_status tfm_trainer_step(tfm_trainer *trainer, tfm_progress *progress, size_t struct_size, tfm_error *error);
 

@@ -98,6 +98,9 @@ static const option_row rows[] = {
     {"clip", "NORM",
      "scale larger gradients down to this norm, when the loss jumps or becomes NaN; default: no clipping", OPTION_FLOAT,
      AT(trainer.clip_norm)},
+    {"max-skipped", "N",
+     "a step whose loss or gradient is not finite is skipped, with a warning; so many in a row end the training; "
+     "default: 10", OPTION_U64, .low = 1, AT(trainer.max_skipped)},
     {"adam-beta1", "B", "decay of the first moment", OPTION_FLOAT, .high = 1, AT(trainer.adam_beta1)},
     {"adam-beta2", "B", "decay of the second moment", OPTION_FLOAT, .high = 1, AT(trainer.adam_beta2)},
     {"adam-eps", "E", "keeps the divisor from zero", OPTION_FLOAT, AT(trainer.adam_eps)},

@@ -3,6 +3,7 @@
 
 #include "text/tokenizer.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -120,6 +121,16 @@ tfm_status tfm_trainer_create(tfm_trainer **out, const tfm_model *model, const t
     return hand_over(out, t, status);
 }
 
+/* Adam takes the root of v. */
+static tfm_status check_moments(const tfm_training *t, const char *path, tfm_error *error)
+{
+    const tfm_parameter_plan *m = tfm_weights_odd(&t->weights, t->m, -FLT_MAX), *v = tfm_weights_odd(&t->weights, t->v, 0.0f);
+
+    if (!m && !v) return TFM_OK;
+    return tfm_fail(error, TFM_E_INVALID, "%.120s: the %s moment of %s has a value that is %s", path, m ? "first" : "second",
+                    m ? m->name : v->name, m ? "not finite" : "negative or not finite");
+}
+
 /* Everything that a checkpoint holds, into a new handle. */
 static tfm_status restore(tfm_trainer *t, const tfm_model_file *file, const char *path, tfm_error *error)
 {
@@ -133,6 +144,7 @@ static tfm_status restore(tfm_trainer *t, const tfm_model_file *file, const char
         status = tfm_training_create(&t->training, &file->weights.options, file->data, &t->options, &t->allocator, error);
     if (status == TFM_OK) status = tfm_model_file_moment(file, "m", t->training.m, error);
     if (status == TFM_OK) status = tfm_model_file_moment(file, "v", t->training.v, error);
+    if (status == TFM_OK) status = check_moments(&t->training, path, error);
     if (status == TFM_OK && file->tokenizer.size)
         status = tfm_tokenizer_from_text(&t->tokenizer, file->tokenizer, &t->allocator, error);
     if (status == TFM_OK && t->tokenizer && tfm_tokenizer_vocab_size(t->tokenizer) > file->weights.options.vocab_size)

@@ -3,6 +3,7 @@
 
 #include "base/rng.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -245,4 +246,15 @@ void tfm_weights_init(const tfm_weights *w, float *data)
 
     for (size_t i = 0; i < w->n_parameters; i++)
         initialise(&w->parameters[i], data + w->parameters[i].offset, w->options.seed, i, sd);
+}
+
+const tfm_parameter_plan *tfm_weights_odd(const tfm_weights *w, const float *data, float least)
+{
+    for (size_t i = 0; i < w->n_parameters; i++) {
+        const tfm_parameter_plan *p = &w->parameters[i];
+        size_t odd = 0;
+        for (size_t j = 0; j < p->size; j++) odd += !(data[p->offset + j] >= least && data[p->offset + j] <= FLT_MAX); /* NaN is */
+        if (odd) return p;
+    }
+    return NULL;
 }

@@ -63,6 +63,8 @@ void tfm_weights_bind_rest(tfm_weights *w, const float *rest);
 /* How many floats that is. */
 size_t tfm_weights_rest(const tfm_weights *w);
 void tfm_weights_destroy(tfm_weights *w);
+/* The first parameter with a value that is below least or not finite, or NULL. */
+const tfm_parameter_plan *tfm_weights_odd(const tfm_weights *w, const float *data, float least);
 /* Fills data with the random initialisation of w->options (PAPER 1.11). */
 void tfm_weights_init(const tfm_weights *w, float *data);
 

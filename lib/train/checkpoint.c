@@ -12,10 +12,10 @@ tfm_status tfm_checkpoint_to_json(tfm_buffer *out, const tfm_checkpoint *s, tfm_
 
     for (size_t i = 0; i < s->n_kept; i++) json_array_append_new(kept, json_integer((json_int_t)s->kept[i]));
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)s->seed); /* JSON integers end at 2^63 */
-    json_t *object = json_pack("{s:I, s:I, s:I, s:o, s:I, s:s, s:I, s:I, s:i, s:i, s:i, s:i, s:i, s:o}", "step", (json_int_t)s->at.step,
+    json_t *object = json_pack("{s:I, s:I, s:I, s:o, s:I, s:I, s:I, s:s, s:I, s:I, s:i, s:i, s:i, s:i, s:i, s:o}", "step", (json_int_t)s->at.step,
                                "epoch", (json_int_t)s->at.epoch, "update", (json_int_t)s->at.update, "best",
                                isfinite(s->at.best) ? json_real(s->at.best) : json_null(), "stale", (json_int_t)s->at.stale,
-                               "seed", seed, "pairs", (json_int_t)s->pairs, "fingerprint", (json_int_t)s->fingerprint,
+                               "skipped", (json_int_t)s->at.skipped, "skipped_in_row", (json_int_t)s->at.skipped_in_row, "seed", seed, "pairs", (json_int_t)s->pairs, "fingerprint", (json_int_t)s->fingerprint,
                                "batch_tokens", (int)s->batch_tokens, "accumulate", (int)s->accumulate, "n_ranks",
                                (int)s->n_ranks, "dtype", (int)s->dtype, "piece_tokens", (int)s->piece_tokens, "kept", kept);
     char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
@@ -48,25 +48,28 @@ static bool is_number(const char *text)
 tfm_status tfm_checkpoint_from_json(tfm_checkpoint *s, tfm_text json, tfm_error *error)
 {
     json_t *object = json_loadb(json.data, json.size, JSON_REJECT_DUPLICATES, NULL);
-    json_int_t step, epoch, update, stale, pairs, fingerprint;
-    int batch_tokens, accumulate, n_ranks, dtype = 0, piece_tokens = 0; /* the last two: not in older files */
+    json_int_t step, epoch, update, stale, pairs, fingerprint, skipped = 0, skipped_in_row = 0;
+    int batch_tokens, accumulate, n_ranks, dtype = 0, piece_tokens = 0; /* what has a value here is not in older files */
     json_t *best, *kept;
     const char *seed;
     tfm_status status = TFM_OK;
 
     *s = (tfm_checkpoint){0};
-    const int bad = json_unpack(object, "{s:I, s:I, s:I, s:o, s:I, s:s, s:I, s:I, s:i, s:i, s:i, s?i, s?i, s:o}", "step", &step, "epoch",
-                                &epoch, "update", &update, "best", &best, "stale", &stale, "seed", &seed, "pairs", &pairs,
+    const int bad = json_unpack(object, "{s:I, s:I, s:I, s:o, s:I, s?I, s?I, s:s, s:I, s:I, s:i, s:i, s:i, s?i, s?i, s:o}", "step", &step, "epoch",
+                                &epoch, "update", &update, "best", &best, "stale", &stale, "skipped", &skipped,
+                                "skipped_in_row", &skipped_in_row, "seed", &seed, "pairs", &pairs,
                                 "fingerprint", &fingerprint, "batch_tokens", &batch_tokens, "accumulate", &accumulate,
                                 "n_ranks", &n_ranks, "dtype", &dtype, "piece_tokens", &piece_tokens,
                                 "kept", &kept);
-    if (bad || step < 0 || epoch < 0 || update < 0 || stale < 0 || pairs < 0 || batch_tokens < 1 || accumulate < 1 ||
+    if (bad || step < 0 || epoch < 0 || update < 0 || stale < 0 || skipped < 0 || skipped_in_row < 0 || pairs < 0 ||
+        batch_tokens < 1 || accumulate < 1 ||
         n_ranks < 1 || dtype < 0 || piece_tokens < 0 || fingerprint < 0 || fingerprint > (json_int_t)UINT32_MAX || !is_number(seed) ||
         !(json_is_number(best) || json_is_null(best)) || !json_is_array(kept)) {
         status = tfm_fail(error, TFM_E_FORMAT, "the training state of the checkpoint is damaged");
     } else {
         s->at = (tfm_position_state){(uint64_t)step, (uint64_t)epoch, (uint64_t)update,
-                                     json_is_number(best) ? json_number_value(best) : (double)NAN, (uint64_t)stale};
+                                     json_is_number(best) ? json_number_value(best) : (double)NAN, (uint64_t)stale,
+                                     (uint64_t)skipped, (uint64_t)skipped_in_row};
         s->seed = strtoull(seed, NULL, 10);
         s->pairs = (uint64_t)pairs;
         s->fingerprint = (uint32_t)fingerprint;

@@ -15,7 +15,7 @@ void tfm_loop_begin(tfm_loop *loop, tfm_training *training, const tfm_loop_hooks
     loop->progress = (tfm_progress){.struct_size = sizeof loop->progress, .step = training->at.step,
                                     .epoch = training->at.epoch, .valid_bleu = -1.0, .seconds_left = -1.0,
                                     .valid_nll = (double)NAN, .valid_perplexity = (double)NAN,
-                                    .best_valid = training->at.best};
+                                    .best_valid = training->at.best, .skipped = training->at.skipped};
 }
 
 /* Target tokens a second over the latest steps. */
@@ -73,6 +73,7 @@ tfm_status tfm_loop_step(tfm_loop *loop, bool *epoch_done, tfm_error *error)
     p->nll = update.sums.nll / tokens;
     p->learning_rate = update.rate;
     p->gradient_norm = update.norm;
+    p->skipped = loop->training->at.skipped;
     p->seconds = tfm_now() - loop->began;
     p->tokens_per_s = measure_rate(loop, update.sums.target_tokens);
     estimate_end(loop);

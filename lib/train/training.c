@@ -5,8 +5,12 @@
 #include "train/memory.h"
 #include "train/schedule.h"
 
+#include <float.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
+enum { SKIPPED_MOST = 10 }; /* in a row, unless max_skipped says otherwise */
 enum { PIECE = 1 << 14 }; /* floats of a task over all parameters: a function of nothing */
 
 static tfm_status allocate(tfm_training *t, tfm_error *error)
@@ -30,15 +34,38 @@ typedef struct begin_args {
     const float *weights;
 } begin_args;
 
-/* On all threads: most of this time goes into the first touch of the pages. Gradients are zeroed by each step. */
+/*
+ * On all threads: most of this time goes into the first touch of the pages. Gradients are zeroed by each step. partial: how many
+ * weights of the piece are not finite, while it is in the cache.
+ */
 static void begin_piece(const void *args, size_t begin, size_t end, size_t thread)
 {
     const begin_args *a = args;
     const size_t bytes = (end - begin) * sizeof(float);
+    size_t odd = 0;
     (void)thread;
     memcpy(a->t->w + begin, a->weights + begin, bytes);
     memset(a->t->m + begin, 0, bytes);
     memset(a->t->v + begin, 0, bytes);
+    for (size_t i = begin; i < end; i++) odd += !(fabsf(a->t->w[i]) <= FLT_MAX);
+    a->t->partial[begin / PIECE] = (double)odd;
+}
+
+static double sum_partial(const tfm_training *t)
+{
+    double sum = 0.0;
+
+    for (size_t i = 0; i < t->n_partial; i++) sum += t->partial[i];
+    return sum;
+}
+
+static tfm_status begin_weights(tfm_training *t, const float *data, tfm_error *error)
+{
+    tfm_run_rows_always(&t->run, begin_piece, &(begin_args){t, data}, t->weights.size, PIECE);
+    const double odd = sum_partial(t);
+    if (odd == 0.0) return TFM_OK;
+    return tfm_fail(error, TFM_E_INVALID, "%.0f weights are not finite, the first of them in %s: train from another model", odd,
+                    tfm_weights_odd(&t->weights, t->w, -FLT_MAX)->name);
 }
 
 tfm_status tfm_training_create(tfm_training *t, const tfm_model_options *model, const float *data,
@@ -53,11 +80,11 @@ tfm_status tfm_training_create(tfm_training *t, const tfm_model_options *model, 
     if (status == TFM_OK) status = tfm_pool_create(&t->pool, options->n_threads, allocator, error);
     if (status == TFM_OK)
         status = tfm_run_create(&t->run, t->pool, tfm_kernels_for(tfm_cpu_flags()), allocator, error);
+    if (status == TFM_OK) status = begin_weights(t, data, error);
     if (status != TFM_OK) {
         tfm_training_destroy(t);
         return status;
     }
-    tfm_run_rows_always(&t->run, begin_piece, &(begin_args){t, data}, t->weights.size, PIECE);
     tfm_weights_bind(&t->weights, t->w, t->g);
     t->transformer = (tfm_transformer){
         .weights = &t->weights,
@@ -289,10 +316,61 @@ static void adam(tfm_training *t, double rate, double g_scale)
     tfm_run_rows_always(&t->run, adam_piece, &args, t->weights.size, PIECE);
 }
 
+/* The first parameter whose gradient has a sum of squares that is not finite, or NULL. */
+static const char *find_odd_gradient(const tfm_training *t)
+{
+    for (size_t i = 0; i < t->weights.n_parameters; i++) {
+        const tfm_parameter_plan *p = &t->weights.parameters[i];
+        if (!isfinite(t->run.kernels->sum_squares(t->g + p->offset, p->size))) return p->name;
+    }
+    return NULL;
+}
+
+/* A step whose loss or gradient is not finite: a warning, or the error that ends a training. */
+static tfm_status skip(tfm_training *t, tfm_update *update, double loss, tfm_error *error)
+{
+    const tfm_trainer_options *o = t->options;
+    const uint64_t most = o->max_skipped ? o->max_skipped : SKIPPED_MOST, in_row = t->at.skipped_in_row + 1;
+    const char *name = find_odd_gradient(t);
+    char message[240];
+
+    if (in_row >= most)
+        return tfm_fail(error, TFM_E_INVALID,
+                        "%" PRIu64 " in a row: the gradient of step %" PRIu64 " is not finite, %s first (loss %g): lower lr_scale "
+                        "or set clip_norm", in_row, t->at.step + 1, name ? name : "the loss", loss);
+    snprintf(message, sizeof message,
+             "step %" PRIu64 " is skipped: its gradient is not finite, %s first (loss %g); %" PRIu64 " in a row, %" PRIu64 " end the training",
+             t->at.step + 1, name ? name : "the loss", loss, in_row, most);
+    if (o->log) o->log(o->log_user, TFM_LOG_WARNING, message);
+    t->at.skipped++;
+    t->at.skipped_in_row = in_row;
+    update->skipped = true;
+    return TFM_OK;
+}
+
+/* Adam on the gradients as they are, scaled to the mean over tokens and perhaps down to clip_norm. */
+static void apply(tfm_training *t, const tfm_update *update, double tokens)
+{
+    const double most = (double)t->options->clip_norm;
+    const double clip = most > 0.0 && update->norm > most ? most / update->norm : 1.0;
+
+    tfm_profile_phase(&t->profile, TFM_WORK_ADAM);
+    adam(t, update->rate, clip / tokens);
+    t->at.skipped_in_row = 0;
+}
+
+static void move_on(tfm_training *t, tfm_update *update)
+{
+    t->at.step++;
+    if (++t->at.update < tfm_training_updates(t)) return;
+    t->at.update = 0;
+    t->at.epoch++;
+    update->epoch_done = true;
+}
+
 tfm_status tfm_training_step(tfm_training *t, tfm_update *update, tfm_error *error)
 {
     const tfm_trainer_options *o = t->options;
-    double squares = 0.0;
     tfm_status status;
 
     *update = (tfm_update){0};
@@ -302,23 +380,13 @@ tfm_status tfm_training_step(tfm_training *t, tfm_update *update, tfm_error *err
     if (status != TFM_OK) return status;
     tfm_profile_phase(&t->profile, TFM_WORK_NORM);
     tfm_run_rows_always(&t->run, norm_piece, t, t->weights.size, PIECE);
-    for (size_t i = 0; i < t->n_partial; i++) squares += t->partial[i];
     const double tokens = fmax(1.0, update->sums.target_tokens);
-    update->norm = sqrt(squares) / tokens;
-    if (!isfinite(update->norm))
-        return tfm_fail(error, TFM_E_INVALID, "the gradient of step %llu is not finite (loss %g): lower lr_scale",
-                        (unsigned long long)t->at.step + 1, update->sums.loss / tokens);
+    update->norm = sqrt(sum_partial(t)) / tokens;
     update->rate = tfm_schedule_rate(t->at.step + 1, t->weights.options.d_model, o->warmup, (double)o->lr_scale);
-    const double clip = o->clip_norm > 0.0f && update->norm > (double)o->clip_norm ? (double)o->clip_norm / update->norm : 1.0;
-    tfm_profile_phase(&t->profile, TFM_WORK_ADAM);
-    adam(t, update->rate, clip / tokens);
-    t->at.step++;
-    if (++t->at.update >= tfm_training_updates(t)) {
-        t->at.update = 0;
-        t->at.epoch++;
-        update->epoch_done = true;
-    }
-    return TFM_OK;
+    if (isfinite(update->norm) && isfinite(update->sums.loss)) apply(t, update, tokens);
+    else status = skip(t, update, update->sums.loss / tokens, error);
+    if (status == TFM_OK) move_on(t, update);
+    return status;
 }
 
 tfm_status tfm_training_validate(tfm_training *t, tfm_sums *sums, tfm_error *error)

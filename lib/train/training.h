@@ -12,6 +12,8 @@ typedef struct tfm_position_state {
     uint64_t update; /* updates of the present epoch that are done */
     double best;     /* criterion of early stopping; NaN: none yet */
     uint64_t stale;  /* validations since it was reached           */
+    uint64_t skipped;        /* steps without a finite gradient    */
+    uint64_t skipped_in_row; /* the latest steps among them        */
 } tfm_position_state;
 
 typedef struct tfm_training {
@@ -46,9 +48,10 @@ typedef struct tfm_update {
     tfm_sums sums; /* over all ranks */
     double rate, norm;
     bool epoch_done;
+    bool skipped; /* for want of a finite loss and gradient */
 } tfm_update;
 
-/* data: weights->options' parameters, copied. */
+/* data: weights->options' parameters, copied; TFM_E_INVALID when one is not finite. */
 tfm_status tfm_training_create(tfm_training *t, const tfm_model_options *model, const float *data,
                                const tfm_trainer_options *options, const tfm_allocator *allocator, tfm_error *error);
 void tfm_training_destroy(tfm_training *t);
@@ -60,7 +63,10 @@ tfm_status tfm_training_set_valid(tfm_training *t, tfm_dataset *valid, tfm_error
 /* Updates in an epoch. */
 uint64_t tfm_training_updates(const tfm_training *t);
 
-/* One update. On failure weights, moments and position are unchanged. */
+/*
+ * One update. Without a finite loss and gradient weights and moments stay, and the position moves on (a skipped step), but for the
+ * last of options->max_skipped in a row, which fails. On failure weights, moments and position are unchanged.
+ */
 tfm_status tfm_training_step(tfm_training *t, tfm_update *update, tfm_error *error);
 /* Mean loss of the validation data, without smoothing or dropout. */
 tfm_status tfm_training_validate(tfm_training *t, tfm_sums *sums, tfm_error *error);

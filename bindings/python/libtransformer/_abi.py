@@ -162,6 +162,7 @@ class tfm_progress(Structure):
         ("best_valid", c_double),
         ("path", c_char_p),
         ("message", c_char_p),
+        ("skipped", c_uint64),
     ]
 
 
@@ -215,6 +216,7 @@ class tfm_trainer_options(Structure):
         ("memory", c_uint64),
         ("dtype", c_uint32),
         ("reserved", c_uint32),
+        ("max_skipped", c_uint64),
     ]
 
 

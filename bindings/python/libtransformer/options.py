@@ -160,6 +160,8 @@ class TrainerOptions(TypedDict, total=False):
     memory: bytes that the training may take: a batch that needs more is worked off in pieces, its gradients are the
         same but for the rounding of their sums. 0: no limit, whole batches (default)
     dtype: Dtype of the steps (mixed precision); validation is float32; default float32
+    max_skipped: a step whose loss or gradient is not finite is skipped: weights and moments stay, a warning is logged,
+        and the next batch has its turn. So many in a row are an error; 1: the first one is. 0: 10 (default)
     """
 
     n_threads: int
@@ -197,6 +199,7 @@ class TrainerOptions(TypedDict, total=False):
     log: Callable[[int, str], object]
     memory: int
     dtype: int
+    max_skipped: int
 
 
 class AttentionOptions(TypedDict, total=False):

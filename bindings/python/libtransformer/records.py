@@ -52,6 +52,7 @@ class Metrics:
     best_valid: best valid_nll, or best BLEU when that is the criterion
     path: of the checkpoint
     message: of the last event
+    skipped: steps so far whose loss or gradient was not finite (max_skipped), those before a resume included
     """
 
     event: int
@@ -73,6 +74,7 @@ class Metrics:
     best_valid: float
     path: Optional[str]
     message: Optional[str]
+    skipped: int
 
 
 @dataclass(frozen=True)
