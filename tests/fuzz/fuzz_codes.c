@@ -1,0 +1,20 @@
+/* Any bytes as a codes file of subword-nmt: refused, or a tokenizer that encodes and decodes. */
+#include "fuzz_texts.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    fuzz_memory memory;
+    const tfm_allocator allocator = fuzz_allocator(&memory);
+    tfm_tokenizer *t;
+    tfm_error error = {0};
+
+    const tfm_status status =
+        tfm_tokenizer_import(&t, fuzz_file(data, size), fuzz_corpus, FUZZ_CORPUS, &allocator, &error);
+    fuzz_check_error(status, &error);
+    FUZZ_REQUIRE((status == TFM_OK) == (t != NULL));
+    FUZZ_REQUIRE(memory.peak <= fuzz_load_limit(size));
+    for (size_t i = 0; t && i < FUZZ_CORPUS; i++) fuzz_round_trip(t, fuzz_corpus[i]);
+    tfm_tokenizer_free(t);
+    FUZZ_REQUIRE(memory.live == 0);
+    return 0;
+}

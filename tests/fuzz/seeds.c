@@ -1,0 +1,230 @@
+/* Writes the inputs that the fuzzers begin with, made by the library itself. Usage: seeds FOLDER, which gets a folder for each. */
+#include "fuzz_pairs.h"
+#include "fuzz_texts.h"
+
+#include <sys/stat.h>
+#include <zlib.h>
+
+static const char *folder;
+
+/* FOLDER/fuzzer/name, with its folders; the text is good until the next call but one. */
+static const char *place(const char *fuzzer, const char *name)
+{
+    static char paths[2][4096];
+    static int which;
+    char *path = paths[which ^= 1];
+
+    mkdir(folder, 0777);
+    snprintf(path, sizeof *paths, "%s/%s", folder, fuzzer);
+    mkdir(path, 0777);
+    snprintf(path, sizeof *paths, "%s/%s/%s", folder, fuzzer, name);
+    return path;
+}
+
+static void write_bytes(const char *path, const void *bytes, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+
+    FUZZ_REQUIRE(file && fwrite(bytes, 1, size, file) == size && fclose(file) == 0);
+}
+
+static void write_text(const char *fuzzer, const char *name, const char *text)
+{
+    write_bytes(place(fuzzer, name), text, strlen(text));
+}
+
+/* Replaces a checksum by "none" and spaces: a changed file is then read to its end. */
+static void disable(char *bytes, size_t size, const char *key)
+{
+    char *at = memmem(bytes, size, key, strlen(key));
+    char *end = at ? memchr(at + strlen(key), '"', size - (size_t)(at + strlen(key) - bytes)) : NULL;
+
+    FUZZ_REQUIRE(end != NULL);
+    at += strlen(key);
+    memset(at, ' ', (size_t)(end + 1 - at));
+    memcpy(at, "none\"", 5);
+}
+
+/* The file of a model as it is, and without checksums. */
+static void write_open(const char *from, const char *fuzzer, const char *name)
+{
+    static char bytes[1 << 20];
+    FILE *file = fopen(from, "rb");
+
+    FUZZ_REQUIRE(file != NULL);
+    const size_t size = fread(bytes, 1, sizeof bytes, file);
+    FUZZ_REQUIRE(size < sizeof bytes && fclose(file) == 0);
+    disable(bytes, size, "\"header_checksum\":\"");
+    disable(bytes, size, "\"checksum\":\"");
+    write_bytes(place(fuzzer, name), bytes, size);
+}
+
+/* ---------------------------------------------------------------------------------------------------- kinds ---- */
+
+static tfm_tokenizer *learn(uint32_t kind)
+{
+    tfm_tokenizer_options o;
+    tfm_tokenizer *t;
+
+    tfm_tokenizer_options_init(&o, sizeof o);
+    o.kind = kind;
+    o.vocab_size = 266;
+    o.merges = 6;
+    FUZZ_REQUIRE(tfm_tokenizer_learn(&t, &o, fuzz_corpus, FUZZ_CORPUS, NULL) == TFM_OK);
+    return t;
+}
+
+static tfm_model *create(const char *norm_order, const char *sharing, const tfm_tokenizer *t)
+{
+    tfm_model_options o;
+    tfm_model *model;
+
+    tfm_model_options_init(&o, sizeof o);
+    o.n_encoder_layers = o.n_decoder_layers = 1;
+    o.d_model = o.d_ff = 4;
+    o.n_heads = 2;
+    o.vocab_size = t ? tfm_tokenizer_vocab_size(t) : FUZZ_VOCAB;
+    FUZZ_REQUIRE(tfm_model_options_set(&o, "norm_order", norm_order, NULL) == TFM_OK);
+    FUZZ_REQUIRE(tfm_model_options_set(&o, "sharing", sharing, NULL) == TFM_OK);
+    FUZZ_REQUIRE(tfm_model_create(&model, &o, t, NULL) == TFM_OK);
+    return model;
+}
+
+static void write_model(const char *name, const tfm_model *model, uint32_t dtype)
+{
+    char open_name[64];
+    const char *path = place("model", name);
+
+    FUZZ_REQUIRE(tfm_model_save_as(model, path, dtype, NULL) == TFM_OK);
+    snprintf(open_name, sizeof open_name, "%s-open", name);
+    write_open(path, "model", open_name);
+    if (tfm_model_tokenizer(model)) write_open(path, "tokenizer", open_name);
+}
+
+static void write_models(void)
+{
+    tfm_tokenizer *t = learn(TFM_TOKENIZER_SUBWORD_NMT);
+    tfm_model *post = create("post", "all", NULL), *pre = create("pre", "none", NULL), *text = create("post", "all", t);
+
+    write_model("post", post, TFM_DTYPE_F32);
+    write_model("pre", pre, TFM_DTYPE_F32);
+    write_model("int8", post, TFM_DTYPE_INT8);
+    write_model("text", text, TFM_DTYPE_F32);
+    tfm_model_free(post);
+    tfm_model_free(pre);
+    tfm_model_free(text);
+    tfm_tokenizer_free(t);
+}
+
+static void write_checkpoints(void)
+{
+    const tfm_trainer_options o = fuzz_trainer_options();
+    tfm_model *model = create("post", "all", NULL);
+    const char *path = place("checkpoint", "whole");
+    tfm_trainer *t;
+
+    FUZZ_REQUIRE(tfm_trainer_create(&t, model, &o, NULL) == TFM_OK);
+    FUZZ_REQUIRE(tfm_trainer_set_data_ids(t, fuzz_sources, fuzz_targets, FUZZ_PAIRS, NULL, 0, NULL) == TFM_OK);
+    FUZZ_REQUIRE(tfm_trainer_step(t, NULL, 0, NULL) == TFM_OK);
+    FUZZ_REQUIRE(tfm_trainer_save(t, path, NULL) == TFM_OK);
+    write_open(path, "checkpoint", "open");
+    tfm_trainer_free(t);
+    tfm_model_free(model);
+}
+
+static void write_tokenizers(void)
+{
+    tfm_tokenizer *bpe = learn(TFM_TOKENIZER_BPE), *subword = learn(TFM_TOKENIZER_SUBWORD_NMT);
+
+    FUZZ_REQUIRE(tfm_tokenizer_save(bpe, place("tokenizer", "bpe"), NULL) == TFM_OK);
+    FUZZ_REQUIRE(tfm_tokenizer_save(subword, place("tokenizer", "subword-nmt"), NULL) == TFM_OK);
+    FUZZ_REQUIRE(tfm_tokenizer_export(subword, place("codes", "codes"), NULL) == TFM_OK);
+    write_text("codes", "crlf", "#version: 0.2\r\nt h\r\nth e</w>\r\n");
+    tfm_tokenizer_free(bpe);
+    tfm_tokenizer_free(subword);
+}
+
+static void write_texts(void)
+{
+    static const char *const texts[] = {"the lower the newer", "  two  spaces\t\r", "<pad> <0x41> </w> @@ \xE2\x96\x81",
+                                        "\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80", "\xC3 \xED\xA0\x80 \xF4\x90\x80\x80 \xC0\x80",
+                                        "a\nb\n\nc", "he-llo, 1.5 \xE2\x80\x94 &quot;x&quot;\nhe llo\n1,5\n"};
+    char name[16];
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        snprintf(name, sizeof name, "%zu", i);
+        write_text("text", name, texts[i]);
+        write_text("learn", name, texts[i]);
+        write_text("bleu", name, texts[i]);
+        write_text("lines", name, texts[i]);
+    }
+    gzFile file = gzopen(place("lines", "gzip"), "wb");
+    FUZZ_REQUIRE(file && gzputs(file, "a line\nand another\r\nthe last") > 0 && gzclose(file) == Z_OK);
+}
+
+/* ---------------------------------------------------------------------------------- options and arguments ---- */
+
+static void write_struct(uint8_t which, const void *options, size_t size)
+{
+    uint8_t bytes[512] = {which};
+    char name[16];
+
+    FUZZ_REQUIRE(size < sizeof bytes);
+    memcpy(bytes + 1, options, size);
+    snprintf(name, sizeof name, "%u", which);
+    write_bytes(place("options", name), bytes, 1 + size);
+}
+
+#define STRUCT(which, type)                \
+    do {                                   \
+        tfm_##type o;                      \
+        tfm_##type##_init(&o, sizeof o);   \
+        write_struct(which, &o, sizeof o); \
+    } while (0)
+
+/* In the order of fuzz_options.c. */
+static void write_structs(void)
+{
+    tfm_model_options small;
+
+    STRUCT(0, tokenizer_options);
+    STRUCT(2, load_options);
+    STRUCT(3, decoder_options);
+    STRUCT(4, trainer_options);
+    STRUCT(5, attention_options);
+    STRUCT(6, bleu_options);
+    STRUCT(7, measure_options);
+    tfm_model *model = create("post", "all", NULL);
+    tfm_model_get_options(&small, sizeof small, model);
+    tfm_model_free(model);
+    write_struct(1, &small, sizeof small);
+    write_text("options", "words", "\10layer_norm_eps=1e-5");
+}
+
+static void write_arguments(void)
+{
+    static const char *const lines[] = {"--help", "--version", "train\n--help=man", "tokenizer", "bench\n--help",
+                                        "train\n--src\na\n--tgt=b\n--model\nc\n--set\nd_model=4\n--max-time\n2h\n--memory\n4GiB",
+                                        "translate\n--model=m\n--beam\n5\n--alpha\n.7\n--dtype\nint8\n--stats",
+                                        "evaluate\n--hyp\na\n--ref\nb\n--tokenize\nintl", "average\n-o\nx\n--\n-a\nb",
+                                        "bench\ngemm\n--threads\n2", "tokenizer\nlearn\n-ox\n--vocab-size=300\n--quiet"};
+    char name[16];
+
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        snprintf(name, sizeof name, "%zu", i);
+        write_text("arguments", name, lines[i]);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2) return 2;
+    folder = argv[1];
+    write_models();
+    write_checkpoints();
+    write_tokenizers();
+    write_texts();
+    write_structs();
+    write_arguments();
+    return 0;
+}
