@@ -1,4 +1,4 @@
-/* What the fuzzers share: input as a file without a disk, an allocator that counts, and what every result must obey. */
+/* What the fuzzers share: input as a file without a disk, and what every result must obey. */
 #ifndef TFM_FUZZ_H
 #define TFM_FUZZ_H
 
@@ -15,53 +15,18 @@
 /* libFuzzer calls it with what it makes up, replay.c with the files that are kept. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define FUZZ_REQUIRE(condition)                                                          \
-    do {                                                                                 \
-        if (!(condition)) {                                                              \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);      \
-            abort();                                                                     \
-        }                                                                                \
+#define FUZZ_REQUIRE(condition)                                                     \
+    do {                                                                            \
+        if (!(condition)) {                                                         \
+            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+            abort();                                                                \
+        }                                                                           \
     } while (0)
 
 #define FUZZ_TEXT(literal)          \
     {                               \
         literal, sizeof literal - 1 \
     }
-
-/* -------------------------------------------------------------------------------------------------- memory ---- */
-
-enum { FUZZ_HEADER = 16 }; /* bytes before each block: its size, with malloc's alignment kept */
-
-typedef struct fuzz_memory {
-    size_t live, peak; /* bytes */
-} fuzz_memory;
-
-static inline void *fuzz_resize(void *user, void *ptr, size_t old_size, size_t new_size)
-{
-    fuzz_memory *m = user;
-    unsigned char *block = ptr ? (unsigned char *)ptr - FUZZ_HEADER : NULL;
-    size_t held = 0;
-
-    if (block) memcpy(&held, block, sizeof held);
-    FUZZ_REQUIRE(held == old_size);
-    if (!new_size) {
-        free(block);
-        m->live -= held;
-        return NULL;
-    }
-    block = new_size > SIZE_MAX - FUZZ_HEADER ? NULL : realloc(block, FUZZ_HEADER + new_size);
-    if (!block) return NULL;
-    memcpy(block, &new_size, sizeof new_size);
-    m->live += new_size - held;
-    if (m->live > m->peak) m->peak = m->live;
-    return block + FUZZ_HEADER;
-}
-
-static inline tfm_allocator fuzz_allocator(fuzz_memory *m)
-{
-    *m = (fuzz_memory){0};
-    return (tfm_allocator){fuzz_resize, m};
-}
 
 /* ---------------------------------------------------------------------------------------------------- files ---- */
 
@@ -98,12 +63,6 @@ static inline tfm_text fuzz_line(tfm_text *rest)
     rest->data += line.size + (end != NULL);
     rest->size -= line.size + (end != NULL);
     return line;
-}
-
-/* Memory that a loader may take for a file of this size: see doc/reliability.md. */
-static inline size_t fuzz_load_limit(size_t file_size)
-{
-    return 32 * file_size + (1 << 20);
 }
 
 #endif

@@ -1,4 +1,5 @@
 /* Any bytes as a checkpoint: refused, or a training that goes on. */
+#include "fuzz_memory.h"
 #include "fuzz_pairs.h"
 
 static void go_on(tfm_trainer *trainer)
@@ -18,8 +19,7 @@ static void go_on(tfm_trainer *trainer)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    fuzz_memory memory;
-    const tfm_allocator allocator = fuzz_allocator(&memory);
+    const tfm_allocator allocator = fuzz_allocator();
     tfm_trainer_options o = fuzz_trainer_options();
     tfm_trainer *trainer;
     tfm_error error = {0};
@@ -28,10 +28,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const tfm_status status = tfm_trainer_resume(&trainer, fuzz_file(data, size), &o, &error);
     fuzz_check_error(status, &error);
     FUZZ_REQUIRE((status == TFM_OK) == (trainer != NULL));
-    if (getenv("PEAK")) fprintf(stderr, "peak %zu of %zu\n", memory.peak, size);
-    FUZZ_REQUIRE(memory.peak <= fuzz_load_limit(size));
+    fuzz_check_peak(size, 2 << 20);
     if (trainer) go_on(trainer);
     tfm_trainer_free(trainer);
-    FUZZ_REQUIRE(memory.live == 0);
+    FUZZ_REQUIRE(fuzz_memory.live == 0);
     return 0;
 }

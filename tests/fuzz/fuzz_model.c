@@ -1,5 +1,5 @@
 /* Any bytes as a model file: refused, or a model that can be described and that translates. */
-#include "fuzz.h"
+#include "fuzz_memory.h"
 
 enum { MOST_SOURCE = 3, MOST_TARGET = 4 };
 
@@ -44,8 +44,7 @@ static void translate(const tfm_model *model, const tfm_model_options *m)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    fuzz_memory memory;
-    const tfm_allocator allocator = fuzz_allocator(&memory);
+    const tfm_allocator allocator = fuzz_allocator();
     tfm_load_options o;
     tfm_model_options m;
     tfm_model *model;
@@ -56,13 +55,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const tfm_status status = tfm_model_load(&model, fuzz_file(data, size), &o, &error);
     fuzz_check_error(status, &error);
     FUZZ_REQUIRE((status == TFM_OK) == (model != NULL));
-    FUZZ_REQUIRE(memory.peak <= fuzz_load_limit(size));
+    fuzz_check_peak(size, 0);
     if (model) {
         tfm_model_get_options(&m, sizeof m, model);
         read_parameters(model);
         translate(model, &m);
         tfm_model_free(model);
     }
-    FUZZ_REQUIRE(memory.live == 0);
+    FUZZ_REQUIRE(fuzz_memory.live == 0);
     return 0;
 }

@@ -1,6 +1,6 @@
 /*
- * Any bytes as an options struct, of a caller that knows exactly so many of them: refused, or used. The first byte says which struct.
- * Pointers are the caller's to get right and become NULL; what would only take long is made small.
+ * Any bytes as an options struct, of a caller that knows exactly so many of them: refused, or used. The first byte says
+ * which struct. Pointers are the caller's to get right and become NULL; what would only take long is made small.
  */
 #include "fuzz_pairs.h"
 
@@ -90,7 +90,8 @@ static tfm_status use_decoder(given g, tfm_error *error)
     SMALL(tfm_decoder_options, n_threads, 2, 1024);
     SMALL(tfm_decoder_options, beam, 9, 1024);
     SMALL(tfm_decoder_options, max_extra, 5, UINT32_MAX);
-    tfm_status status = tfm_decoder_create(&decoder, small_model(), (const tfm_decoder_options *)(void *)g.bytes, error);
+    tfm_status status =
+        tfm_decoder_create(&decoder, small_model(), (const tfm_decoder_options *)(void *)g.bytes, error);
     if (status == TFM_OK) status = tfm_decoder_translate_ids(decoder, fuzz_sources, FUZZ_PAIRS, error);
     tfm_decoder_free(decoder);
     return status;
@@ -108,8 +109,10 @@ static tfm_status use_trainer(given g, tfm_error *error)
     CLEAR(tfm_trainer_options, log);
     SMALL(tfm_trainer_options, n_threads, 2, 1024);
     SMALL(tfm_trainer_options, accumulate, 3, 1 << 20);
-    tfm_status status = tfm_trainer_create(&trainer, small_model(), (const tfm_trainer_options *)(void *)g.bytes, error);
-    if (status == TFM_OK) status = tfm_trainer_set_data_ids(trainer, fuzz_sources, fuzz_targets, FUZZ_PAIRS, NULL, 0, error);
+    tfm_status status =
+        tfm_trainer_create(&trainer, small_model(), (const tfm_trainer_options *)(void *)g.bytes, error);
+    if (status == TFM_OK)
+        status = tfm_trainer_set_data_ids(trainer, fuzz_sources, fuzz_targets, FUZZ_PAIRS, NULL, 0, error);
     if (status == TFM_OK) status = tfm_trainer_step(trainer, &progress, sizeof progress, error);
     tfm_trainer_free(trainer);
     return status;
@@ -167,8 +170,8 @@ static tfm_status use_words(given g, tfm_error *error)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static tfm_status (*const use[])(given, tfm_error *) = {use_tokenizer, use_model, use_load,    use_decoder, use_trainer,
-                                                            use_attention, use_bleu,  use_measure, use_words};
+    static tfm_status (*const use[])(given, tfm_error *) = {
+        use_tokenizer, use_model, use_load, use_decoder, use_trainer, use_attention, use_bleu, use_measure, use_words};
     const given g = {malloc(size ? size - 1 : 0), size ? size - 1 : 0};
     tfm_error error = {0};
 

@@ -24,8 +24,7 @@ static void repair(tfm_text text)
     FUZZ_REQUIRE(out != NULL);
     tfm_utf8_repair(out, size, &again, text);
     FUZZ_REQUIRE(again == size && tfm_utf8_check((tfm_text){out, size}) == SIZE_MAX);
-    if (tfm_utf8_check(text) == SIZE_MAX)
-        FUZZ_REQUIRE(size == text.size && (!size || !memcmp(out, text.data, size)));
+    if (tfm_utf8_check(text) == SIZE_MAX) FUZZ_REQUIRE(size == text.size && (!size || !memcmp(out, text.data, size)));
     free(out);
 }
 

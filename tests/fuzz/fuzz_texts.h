@@ -34,8 +34,7 @@ static inline void fuzz_round_trip(const tfm_tokenizer *t, tfm_text line)
     FUZZ_REQUIRE(tfm_tokenizer_encode(NULL, 0, &n, t, line, NULL) == TFM_OK);
     int32_t *ids = malloc((n + 1) * sizeof *ids);
     FUZZ_REQUIRE(ids && tfm_tokenizer_encode(ids, n, &again, t, line, NULL) == TFM_OK && again == n);
-    for (size_t i = 0; i < n; i++)
-        FUZZ_REQUIRE(ids[i] > TFM_BOS && (uint32_t)ids[i] < tfm_tokenizer_vocab_size(t));
+    for (size_t i = 0; i < n; i++) FUZZ_REQUIRE(ids[i] > TFM_BOS && (uint32_t)ids[i] < tfm_tokenizer_vocab_size(t));
     const tfm_text back = fuzz_decode(t, (tfm_ids){ids, n});
     if (tfm_tokenizer_kind(t) == TFM_TOKENIZER_BPE)
         FUZZ_REQUIRE(back.size == line.size && (!line.size || !memcmp(back.data, line.data, line.size)));

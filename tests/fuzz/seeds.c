@@ -1,4 +1,5 @@
-/* Writes the inputs that the fuzzers begin with, made by the library itself. Usage: seeds FOLDER, which gets a folder for each. */
+/* Writes the inputs that the fuzzers begin with, made by the library itself. Usage: seeds FOLDER, which gets a folder
+ * for each. */
 #include "fuzz_pairs.h"
 #include "fuzz_texts.h"
 
@@ -146,9 +147,13 @@ static void write_tokenizers(void)
 
 static void write_texts(void)
 {
-    static const char *const texts[] = {"the lower the newer", "  two  spaces\t\r", "<pad> <0x41> </w> @@ \xE2\x96\x81",
-                                        "\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80", "\xC3 \xED\xA0\x80 \xF4\x90\x80\x80 \xC0\x80",
-                                        "a\nb\n\nc", "he-llo, 1.5 \xE2\x80\x94 &quot;x&quot;\nhe llo\n1,5\n"};
+    static const char *const texts[] = {"the lower the newer",
+                                        "  two  spaces\t\r",
+                                        "<pad> <0x41> </w> @@ \xE2\x96\x81",
+                                        "\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80",
+                                        "\xC3 \xED\xA0\x80 \xF4\x90\x80\x80 \xC0\x80",
+                                        "a\nb\n\nc",
+                                        "he-llo, 1.5 \xE2\x80\x94 &quot;x&quot;\nhe llo\n1,5\n"};
     char name[16];
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -203,11 +208,18 @@ static void write_structs(void)
 
 static void write_arguments(void)
 {
-    static const char *const lines[] = {"--help", "--version", "train\n--help=man", "tokenizer", "bench\n--help",
-                                        "train\n--src\na\n--tgt=b\n--model\nc\n--set\nd_model=4\n--max-time\n2h\n--memory\n4GiB",
-                                        "translate\n--model=m\n--beam\n5\n--alpha\n.7\n--dtype\nint8\n--stats",
-                                        "evaluate\n--hyp\na\n--ref\nb\n--tokenize\nintl", "average\n-o\nx\n--\n-a\nb",
-                                        "bench\ngemm\n--threads\n2", "tokenizer\nlearn\n-ox\n--vocab-size=300\n--quiet"};
+    static const char *const lines[] = {
+        "--help",
+        "--version",
+        "train\n--help=man",
+        "tokenizer",
+        "bench\n--help",
+        "train\n--src\na\n--tgt=b\n--model\nc\n--set\nd_model=4\n--max-time\n2h\n--memory\n4GiB",
+        "translate\n--model=m\n--beam\n5\n--alpha\n.7\n--dtype\nint8\n--stats",
+        "evaluate\n--hyp\na\n--ref\nb\n--tokenize\nintl",
+        "average\n-o\nx\n--\n-a\nb",
+        "bench\ngemm\n--threads\n2",
+        "tokenizer\nlearn\n-ox\n--vocab-size=300\n--quiet"};
     char name[16];
 
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
