@@ -15,7 +15,9 @@
  * - threads: each handle states its rule, and its functions follow it; those without a handle may be called from any
  *   thread at any time. The library has no global mutable state, installs no signal handler, prints nothing, reads no
  *   environment variable, and never ends the process.
- * - results: depend on inputs, options and seed alone; not on thread counts or on which sentences share a batch.
+ * - results: depend on inputs, options and seed alone; not on thread counts, on which sentences share a batch, or on
+ *   the host's locale and floating-point state (rounding, subnormals, traps): functions that compute use the default
+ *   state, callbacks of theirs run in it, and the host finds its own again afterwards.
  */
 #ifndef TRANSFORMER_H
 #define TRANSFORMER_H

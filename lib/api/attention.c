@@ -1,4 +1,5 @@
 /* tfm_attention: eq. (1) on the caller's buffers, queries shared out over threads. */
+#include "base/arithmetic.h"
 #include "base/threads.h"
 #include "kernels/kernels.h"
 
@@ -81,6 +82,7 @@ static tfm_status run(job *j, tfm_error *error)
 tfm_status tfm_attention(float *out, float *weights, const float *q, const float *k, const float *v, size_t n_queries,
                          size_t n_keys, size_t d_k, size_t d_v, const tfm_attention_options *options, tfm_error *error)
 {
+    TFM_OWN_ARITHMETIC;
     tfm_attention_options o;
     tfm_status status = TFM_OK;
 

@@ -1,6 +1,8 @@
 /* The public face of BLEU: reads options, checks arguments. */
 #include "eval/bleu.h"
 
+#include "base/arithmetic.h"
+
 enum { OPTIONS_SIZE_MIN = offsetof(tfm_bleu_options, allocator) + sizeof(void *) };
 
 void tfm_bleu_options_init(tfm_bleu_options *options, size_t struct_size)
@@ -35,6 +37,7 @@ static tfm_status check_corpus(const tfm_text *hyps, size_t n_hyps, const tfm_te
 tfm_status tfm_bleu(tfm_bleu_result *result, size_t struct_size, const tfm_text *hyps, size_t n_hyps,
                     const tfm_text *const *refs, size_t n_refs, const tfm_bleu_options *options, tfm_error *error)
 {
+    TFM_OWN_ARITHMETIC;
     tfm_bleu_options used = tfm_bleu_defaults();
     tfm_bleu_result full;
     tfm_status status = TFM_OK;

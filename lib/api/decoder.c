@@ -1,6 +1,8 @@
 /* tfm_decoder: creation, translation and scoring of ids, attention, results. */
 #include "api/decoder_handle.h"
 
+#include "base/arithmetic.h"
+
 #include <math.h>
 
 #define OPTIONS_SIZE_MIN (offsetof(tfm_decoder_options, progress_user) + sizeof(void *))
@@ -61,6 +63,7 @@ static tfm_status begin(tfm_decoder *d, tfm_error *error)
 tfm_status tfm_decoder_create(tfm_decoder **out, const tfm_model *model, const tfm_decoder_options *options,
                               tfm_error *error)
 {
+    TFM_OWN_ARITHMETIC;
     tfm_decoder_options o = defaults;
     tfm_status status;
     tfm_decoder *d;
@@ -99,6 +102,7 @@ void tfm_decoder_free(tfm_decoder *decoder)
 
 tfm_status tfm_decoder_translate_ids(tfm_decoder *decoder, const tfm_ids *sources, size_t n_sources, tfm_error *error)
 {
+    TFM_OWN_ARITHMETIC;
     tfm_status status;
 
     if (!decoder) return tfm_fail(error, TFM_E_INVALID, "decoder is NULL");
@@ -135,6 +139,8 @@ uint32_t tfm_decoder_steps(const tfm_decoder *decoder, size_t sentence)
 tfm_status tfm_decoder_logprobs_ids(tfm_decoder *decoder, const tfm_ids *sources, const tfm_ids *targets,
                                     size_t n_pairs, tfm_error *error)
 {
+    TFM_OWN_ARITHMETIC;
+
     if (!decoder) return tfm_fail(error, TFM_E_INVALID, "decoder is NULL");
     tfm_score_clear(decoder->score);
     if (n_pairs && (!sources || !targets))
@@ -153,6 +159,7 @@ const float *tfm_decoder_token_logprobs(const tfm_decoder *decoder, size_t pair,
 
 double tfm_decoder_pair_logprob(const tfm_decoder *decoder, size_t pair)
 {
+    TFM_OWN_ARITHMETIC;
     size_t n;
     const float *logprobs = tfm_decoder_token_logprobs(decoder, pair, &n);
     double sum = 0.0;
@@ -181,6 +188,7 @@ tfm_status tfm_decoder_attention(const float **weights, size_t *rows, size_t *co
                                  tfm_ids source, tfm_ids target, uint32_t kind, uint32_t layer, uint32_t head,
                                  tfm_error *error)
 {
+    TFM_OWN_ARITHMETIC;
     tfm_status status;
 
     if (!decoder || !weights || !rows || !cols)

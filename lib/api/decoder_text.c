@@ -1,6 +1,8 @@
 /* The decoder's side that speaks text: lines in, lines out. */
 #include "api/decoder_handle.h"
 
+#include "base/arithmetic.h"
+
 /* No line may be longer than the options and the model allow; here its number is known. */
 static tfm_status check_lengths(const tfm_decoder *d, const tfm_encoded *e, const char *side, bool source,
                                 tfm_error *error)
@@ -29,6 +31,7 @@ static tfm_status check_text(const tfm_decoder *d, const void *lines, size_t n, 
 
 tfm_status tfm_decoder_translate(tfm_decoder *decoder, const tfm_text *lines, size_t n_lines, tfm_error *error)
 {
+    TFM_OWN_ARITHMETIC;
     tfm_decoder *d = decoder;
     tfm_status status;
 
@@ -45,6 +48,7 @@ tfm_status tfm_decoder_translate(tfm_decoder *decoder, const tfm_text *lines, si
 tfm_status tfm_decoder_logprobs(tfm_decoder *decoder, const tfm_text *sources, const tfm_text *targets, size_t n_pairs,
                                 tfm_error *error)
 {
+    TFM_OWN_ARITHMETIC;
     tfm_decoder *d = decoder;
     tfm_status status;
 

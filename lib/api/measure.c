@@ -1,5 +1,6 @@
 /* tfm_measure_product, and the clockwork of all measurements. */
 #include "api/measure.h"
+#include "base/arithmetic.h"
 #include "base/clock.h"
 #include "kernels/gemm.h"
 
@@ -120,6 +121,7 @@ static tfm_status time_product(double *seconds, size_t m, size_t n, size_t k, co
 tfm_status tfm_measure_product(tfm_measurement *result, size_t struct_size, size_t m, size_t n, size_t k,
                                const tfm_measure_options *options, tfm_error *error)
 {
+    TFM_OWN_ARITHMETIC;
     const size_t most = (size_t)1 << 31;
     tfm_measurement r = {.name = "product", .shape = ""};
     tfm_measure_options o;

@@ -1,5 +1,6 @@
 /* tfm_measure_kernel: every inner loop of the library, for every instruction set that this CPU has. */
 #include "api/measure.h"
+#include "base/arithmetic.h"
 #include "kernels/kernels.h"
 
 #include <math.h>
@@ -330,6 +331,7 @@ static tfm_status time_loop(double *seconds, const struct inner_loop *loop, cons
 tfm_status tfm_measure_kernel(tfm_measurement *result, size_t struct_size, size_t kernel, size_t twin,
                               const tfm_measure_options *options, tfm_error *error)
 {
+    TFM_OWN_ARITHMETIC;
     tfm_measure_options o;
     tfm_status status = tfm_measure_read(&o, options, error);
     const tfm_kernels *kernels = twin_at(twin);

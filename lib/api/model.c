@@ -1,5 +1,6 @@
 /* tfm_model: creation, files, averaging, parameters. */
 #include "api/model_handle.h"
+#include "base/arithmetic.h"
 #include "model/quantised_file.h"
 #include "text/tokenizer.h"
 
@@ -30,11 +31,15 @@ static tfm_status change(tfm_model_options *options, const char *name, const cha
 
 tfm_status tfm_model_options_preset(tfm_model_options *options, const char *name, tfm_error *error)
 {
+    TFM_OWN_ARITHMETIC;
+
     return change(options, name, NULL, error);
 }
 
 tfm_status tfm_model_options_set(tfm_model_options *options, const char *name, const char *value, tfm_error *error)
 {
+    TFM_OWN_ARITHMETIC;
+
     if (!value) return tfm_fail(error, TFM_E_INVALID, "value is NULL");
     return change(options, name, value, error);
 }
@@ -49,6 +54,7 @@ static tfm_status read_options(tfm_model_options *o, const tfm_model_options *op
 tfm_status tfm_model_options_costs(tfm_model_costs *costs, size_t struct_size, const tfm_model_options *options,
                                    uint32_t n, uint32_t m, tfm_error *error)
 {
+    TFM_OWN_ARITHMETIC;
     tfm_model_options o;
     tfm_model_costs c;
     tfm_status status;
@@ -140,6 +146,7 @@ static tfm_status hand_over(tfm_model **out, tfm_model *m, tfm_status status)
 tfm_status tfm_model_create(tfm_model **out, const tfm_model_options *options, const tfm_tokenizer *tokenizer,
                             tfm_error *error)
 {
+    TFM_OWN_ARITHMETIC;
     tfm_model_options o;
     tfm_model *m = NULL;
     tfm_status status;
@@ -195,6 +202,7 @@ static tfm_status copy_parameters(tfm_model *m, const tfm_parameter *parameters,
 tfm_status tfm_model_create_from(tfm_model **out, const tfm_model_options *options, const tfm_tokenizer *tokenizer,
                                  const tfm_parameter *parameters, size_t n_parameters, tfm_error *error)
 {
+    TFM_OWN_ARITHMETIC;
     tfm_model_options o;
     tfm_model *m = NULL;
     tfm_status status;
@@ -229,6 +237,7 @@ void tfm_load_options_init(tfm_load_options *options, size_t struct_size)
 
 tfm_status tfm_model_load(tfm_model **out, const char *path, const tfm_load_options *options, tfm_error *error)
 {
+    TFM_OWN_ARITHMETIC;
     tfm_load_options o = load_defaults;
     tfm_status status = TFM_OK;
     tfm_model *m;
@@ -282,6 +291,7 @@ static tfm_status save_int8(const tfm_model *m, const char *path, tfm_text token
 
 tfm_status tfm_model_save_as(const tfm_model *model, const char *path, uint32_t dtype, tfm_error *error)
 {
+    TFM_OWN_ARITHMETIC;
     tfm_status status = TFM_OK;
 
     if (!model || !path) return tfm_fail(error, TFM_E_INVALID, "%s is NULL", model ? "path" : "model");
@@ -318,6 +328,7 @@ static bool same_form(const tfm_model *a, const tfm_model *b)
 
 tfm_status tfm_model_average(tfm_model **out, const tfm_model *const *models, size_t n_models, tfm_error *error)
 {
+    TFM_OWN_ARITHMETIC;
     tfm_status status;
     tfm_model *m;
 

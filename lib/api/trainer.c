@@ -1,6 +1,7 @@
 /* tfm_trainer: options, data, steps, checkpoints, and the BLEU of validation, which needs trainer and decoder. */
 #include "api/trainer_handle.h"
 
+#include "base/arithmetic.h"
 #include "text/tokenizer.h"
 
 #include <float.h>
@@ -106,6 +107,7 @@ static tfm_status hand_over(tfm_trainer **out, tfm_trainer *t, tfm_status status
 
 tfm_status tfm_trainer_create(tfm_trainer **out, const tfm_model *model, const tfm_trainer_options *options, tfm_error *error)
 {
+    TFM_OWN_ARITHMETIC;
     tfm_trainer *t = NULL;
     tfm_status status;
 
@@ -159,6 +161,7 @@ static tfm_status restore(tfm_trainer *t, const tfm_model_file *file, const char
 
 tfm_status tfm_trainer_resume(tfm_trainer **out, const char *checkpoint, const tfm_trainer_options *options, tfm_error *error)
 {
+    TFM_OWN_ARITHMETIC;
     tfm_model_file file = {0};
     tfm_trainer *t = NULL;
     tfm_status status;
@@ -266,6 +269,7 @@ static tfm_status set_data(tfm_trainer *t, const tfm_ids *sources, const tfm_ids
 tfm_status tfm_trainer_set_data(tfm_trainer *t, const tfm_text *sources, const tfm_text *targets, size_t n_pairs,
                                 tfm_data_report *report, size_t struct_size, tfm_error *error)
 {
+    TFM_OWN_ARITHMETIC;
     tfm_status status = tfm_trainer_encode(t, sources, targets, n_pairs, error);
 
     if (status == TFM_OK) status = set_data(t, t->sources.lines, t->targets.lines, n_pairs, report, struct_size, error);
@@ -279,6 +283,8 @@ tfm_status tfm_trainer_set_data(tfm_trainer *t, const tfm_text *sources, const t
 tfm_status tfm_trainer_set_data_ids(tfm_trainer *t, const tfm_ids *sources, const tfm_ids *targets, size_t n_pairs,
                                     tfm_data_report *report, size_t struct_size, tfm_error *error)
 {
+    TFM_OWN_ARITHMETIC;
+
     if (!t || !sources || !targets)
         return tfm_fail(error, TFM_E_INVALID, "%s is NULL", !t ? "trainer" : !sources ? "sources" : "targets");
     return set_data(t, sources, targets, n_pairs, report, struct_size, error);
@@ -287,6 +293,7 @@ tfm_status tfm_trainer_set_data_ids(tfm_trainer *t, const tfm_ids *sources, cons
 tfm_status tfm_trainer_set_valid(tfm_trainer *t, const tfm_text *sources, const tfm_text *targets, size_t n_pairs,
                                  tfm_error *error)
 {
+    TFM_OWN_ARITHMETIC;
     tfm_data_report r = {0};
     tfm_dataset data = {0};
     tfm_texts texts = {0};
@@ -343,6 +350,7 @@ static tfm_status check_ready(const tfm_trainer *t, tfm_error *error)
 
 tfm_status tfm_trainer_save(tfm_trainer *t, const char *path, tfm_error *error)
 {
+    TFM_OWN_ARITHMETIC;
     const tfm_status status = path ? check_ready(t, error) : tfm_fail(error, TFM_E_INVALID, "path is NULL");
 
     return status == TFM_OK ? save(t, path, error) : status;
@@ -350,6 +358,7 @@ tfm_status tfm_trainer_save(tfm_trainer *t, const char *path, tfm_error *error)
 
 tfm_status tfm_trainer_step(tfm_trainer *t, tfm_progress *progress, size_t struct_size, tfm_error *error)
 {
+    TFM_OWN_ARITHMETIC;
     tfm_status status = check_ready(t, error);
     bool epoch_done;
 
@@ -363,6 +372,7 @@ tfm_status tfm_trainer_step(tfm_trainer *t, tfm_progress *progress, size_t struc
 
 tfm_status tfm_trainer_run(tfm_trainer *t, tfm_error *error)
 {
+    TFM_OWN_ARITHMETIC;
     const tfm_loop_hooks hooks = {tfm_trainer_bleu, save, t};
     const tfm_status status = check_ready(t, error);
 
@@ -376,6 +386,8 @@ tfm_status tfm_trainer_run(tfm_trainer *t, tfm_error *error)
 
 tfm_status tfm_trainer_model(tfm_model **out, const tfm_trainer *t, tfm_error *error)
 {
+    TFM_OWN_ARITHMETIC;
+
     if (!out) return tfm_fail(error, TFM_E_INVALID, "out is NULL");
     *out = NULL;
     if (!t) return tfm_fail(error, TFM_E_INVALID, "trainer is NULL");

@@ -4,6 +4,7 @@
  */
 #include "base/threads.h"
 
+#include "base/arithmetic.h"
 #include "base/clock.h"
 
 #include <errno.h>
@@ -104,6 +105,7 @@ static void take_rest(tfm_pool *pool, struct worker *w)
 
 static void *worker_main(void *arg)
 {
+    TFM_OWN_ARITHMETIC;
     struct worker *w = arg;
     tfm_pool *pool = w->pool;
     size_t looks = 0;
