@@ -2,11 +2,14 @@
 #undef _GNU_SOURCE /* strerror_r of POSIX */
 #include "base/file.h"
 
+#include "base/temporaries.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -118,25 +121,35 @@ static tfm_status give_up(tfm_writer *writer, tfm_error *error, int code)
     return status;
 }
 
+/* false: a sweep took the file for an abandoned one before it was locked. Where there are no locks there is no sweep. */
+static bool hold(int fd)
+{
+    struct stat info;
+
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
+    return fstat(fd, &info) != 0 || info.st_nlink > 0;
+}
+
 /* The clock and the process make a name that is hardly ever taken; O_EXCL makes sure. */
 static int create_temporary(tfm_writer *writer)
 {
     struct timespec now = {0};
-    int fd = -1;
 
-    for (unsigned attempt = 0; attempt < MAX_ATTEMPTS && fd < 0; attempt++) {
+    for (unsigned attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
         clock_gettime(CLOCK_REALTIME, &now);
-        snprintf(writer->temporary, writer->temporary_size, "%s.tmp-%lx-%08lx", writer->path, (unsigned long)getpid(),
+        snprintf(writer->temporary, writer->temporary_size, "%s" TFM_TEMPORARY "%lx-%08lx", writer->path, (unsigned long)getpid(),
                  ((unsigned long)now.tv_nsec ^ (unsigned long)(uintptr_t)writer) + attempt);
-        fd = open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd < 0 && errno != EEXIST && errno != EINTR) break;
+        const int fd = open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0 && hold(fd)) return fd;
+        if (fd >= 0) close(fd);
+        else if (errno != EEXIST && errno != EINTR) break;
     }
-    return fd;
+    return -1;
 }
 
 tfm_status tfm_writer_open(tfm_writer *writer, const char *path, const tfm_allocator *allocator, tfm_error *error)
 {
-    enum { SUFFIX = sizeof ".tmp-" + 2 * (2 * sizeof(long) + 1) };
+    enum { SUFFIX = sizeof TFM_TEMPORARY + 2 * (2 * sizeof(long) + 1) };
     char target[PATH_MAX];
 
     *writer = (tfm_writer){.allocator = tfm_allocator_or_default(allocator), .fd = -1};
@@ -151,6 +164,7 @@ tfm_status tfm_writer_open(tfm_writer *writer, const char *path, const tfm_alloc
         return tfm_fail(error, TFM_E_NOMEM, "no memory to write %s", shown(path));
     }
     memcpy(writer->path, target, writer->path_size);
+    tfm_temporaries_sweep(writer->path, NULL);
     writer->fd = create_temporary(writer);
     if (writer->fd >= 0) return TFM_OK;
     fail_errno(error, "create", path, errno);

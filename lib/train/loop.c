@@ -1,10 +1,13 @@
 /* The loop over updates. */
 #include "train/loop.h"
 #include "base/clock.h"
+#include "base/temporaries.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <unistd.h>
+
+#define CHECKPOINT_ENDING ".ckpt" /* after checkpoint_path, "-" and the step */
 
 void tfm_loop_begin(tfm_loop *loop, tfm_training *training, const tfm_loop_hooks *hooks, uint64_t *kept, size_t *n_kept)
 {
@@ -90,9 +93,18 @@ static bool report(tfm_loop *loop, uint32_t event)
     return o->progress && o->progress(o->progress_user, &loop->progress) != 0;
 }
 
+/* What a training left that was killed while it wrote a checkpoint of any step. */
+static void sweep(const tfm_loop *loop)
+{
+    const char *base = loop->training->options->checkpoint_path;
+    char stem[sizeof loop->path];
+
+    if (base && snprintf(stem, sizeof stem, "%s-", base) < (int)sizeof stem) tfm_temporaries_sweep(stem, CHECKPOINT_ENDING);
+}
+
 static bool checkpoint_name(const tfm_loop *loop, uint64_t step, char *path, size_t size)
 {
-    const int n = snprintf(path, size, "%s-%llu.ckpt", loop->training->options->checkpoint_path, (unsigned long long)step);
+    const int n = snprintf(path, size, "%s-%llu" CHECKPOINT_ENDING, loop->training->options->checkpoint_path, (unsigned long long)step);
     return n > 0 && (size_t)n < size;
 }
 
@@ -240,6 +252,7 @@ tfm_status tfm_loop_run(tfm_loop *loop, tfm_error *error)
 {
     bool stop = false;
 
+    sweep(loop);
     while (!stop && !ended(loop)) {
         const tfm_status status = advance(loop, &stop, error);
         if (status != TFM_OK) return status;

@@ -1,0 +1,68 @@
+/* A process that is killed while it writes leaves its temporary file. The next who writes the same file deletes it: a
+ * lock, which ends with its process, tells it from a file in the making. */
+#include "base/temporaries.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+/* The rest of text after prefix, or NULL. */
+static const char *after(const char *text, const char *prefix)
+{
+    const size_t size = strlen(prefix);
+
+    return text && strncmp(text, prefix, size) == 0 ? text + size : NULL;
+}
+
+/* The rest of text after one or more of the digits, or NULL. */
+static const char *after_digits(const char *text, const char *digits)
+{
+    const size_t size = text ? strspn(text, digits) : 0;
+
+    return size ? text + size : NULL;
+}
+
+static bool is_temporary(const char *name, const char *stem, const char *ending)
+{
+    static const char hexadecimal[] = "0123456789abcdef";
+    const char *rest = after(name, stem);
+
+    if (ending) rest = after(after_digits(rest, "0123456789"), ending);
+    rest = after_digits(after(rest, TFM_TEMPORARY), hexadecimal);
+    rest = after_digits(after(rest, "-"), hexadecimal);
+    return rest && !*rest;
+}
+
+static void remove_abandoned(int folder, const char *name)
+{
+    const int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+    if (fd < 0) return;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) unlinkat(folder, name, 0);
+    close(fd);
+}
+
+static DIR *open_folder(const char *path, size_t size)
+{
+    char name[PATH_MAX];
+
+    if (size >= sizeof name) return NULL;
+    memcpy(name, path, size);
+    name[size] = '\0';
+    return opendir(size ? name : ".");
+}
+
+void tfm_temporaries_sweep(const char *stem, const char *ending)
+{
+    const char *slash = strrchr(stem, '/'), *name = slash ? slash + 1 : stem;
+    DIR *folder = open_folder(stem, (size_t)(name - stem));
+
+    if (!folder) return;
+    for (const struct dirent *entry; (entry = readdir(folder));)
+        if (is_temporary(entry->d_name, name, ending)) remove_abandoned(dirfd(folder), entry->d_name);
+    closedir(folder);
+}
