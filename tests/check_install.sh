@@ -15,8 +15,7 @@ prefix=$tmp/root$(sed -n 's/^prefix=//p' "$pc")
 export PKG_CONFIG_PATH=$lib/pkgconfig
 query() { pkg-config --define-variable="prefix=$prefix" "$@" libtransformer; }
 
-version=$(sed -n 's/#define TFM_VERSION_M[AI][JN]OR //p; s/#define TFM_VERSION_PATCH //p' "$prefix/include/transformer.h" |
-    paste -sd.)
+version=$(sed -En 's/^#define TFM_VERSION_[A-Z]+ ([0-9]+).*/\1/p' "$prefix/include/transformer.h" | paste -sd.)
 [ "$(query --modversion)" = "$version" ] || fail "version of the .pc: $(query --modversion), of the header: $version"
 cmp "$source/include/transformer.hpp" "$prefix/include/transformer.hpp" || fail "transformer.hpp is not installed"
 [ "$(readlink "$lib/libtransformer.so")" = libtransformer.so.0 ] || fail "libtransformer.so does not lead to .so.0"
