@@ -3,23 +3,18 @@
 #include "format/safetensors.h"
 
 #include "base/file.h"
+#include "base/utf8.h"
 #include "format/checksum.h"
 #include "format/safetensors_layout.h"
 
 #include <jansson.h>
 
-/* Tells invalid UTF-8, which is the caller's fault, from a lack of memory. */
 static tfm_status check_text(tfm_text text, const char *what, tfm_error *error)
 {
     const char *data = text.size ? text.data : "";
-    json_t *unchecked = json_stringn_nocheck(data, text.size), *checked = json_stringn(data, text.size);
-    tfm_status status = TFM_OK;
 
-    if (!unchecked) status = tfm_fail(error, TFM_E_NOMEM, "no memory for %s of %zu bytes", what, text.size);
-    else if (!checked) status = tfm_fail(error, TFM_E_INVALID, "%s is not valid UTF-8: \"%.100s\"", what, data);
-    json_decref(unchecked);
-    json_decref(checked);
-    return status;
+    if (tfm_utf8_find_invalid(text) == SIZE_MAX) return TFM_OK;
+    return tfm_fail(error, TFM_E_INVALID, "%s is not valid UTF-8: \"%.100s\"", what, data);
 }
 
 static tfm_status add_metadata(json_t *metadata, const tfm_metadata *item, tfm_error *error)

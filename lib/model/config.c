@@ -1,8 +1,9 @@
 /* The configuration of a model: one table of fields serves defaults, limits, names and JSON. */
 #include "model/config.h"
 
+#include "base/json.h"
+
 #include <errno.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -127,23 +128,25 @@ static const field *find(const char *name)
     return NULL;
 }
 
-static bool parse_integer(const char *text, double *x, uint64_t *u64)
+static tfm_status parse_integer(const char *text, double *x, uint64_t *u64)
 {
     errno = 0;
     *u64 = strtoull(text, NULL, 10);
     *x = (double)*u64;
-    return *text && !text[strspn(text, "0123456789")] && !errno;
+    return *text && !text[strspn(text, "0123456789")] && !errno ? TFM_OK : TFM_E_INVALID;
 }
 
 /* Numbers as JSON has them: the host's locale must not decide what a point means. */
-static bool parse_number(const char *text, double *x)
+static tfm_status parse_number(const char *text, double *x)
 {
-    json_t *item = json_loads(text, JSON_DECODE_ANY, NULL);
+    tfm_json_fault fault;
+    json_t *item;
+    const tfm_status status = tfm_json_read(&item, (tfm_text){text, strlen(text)}, JSON_DECODE_ANY, &fault);
     const bool ok = json_is_number(item);
 
     *x = ok ? json_number_value(item) : 0.0;
     json_decref(item);
-    return ok;
+    return ok ? TFM_OK : status == TFM_E_NOMEM ? status : TFM_E_INVALID;
 }
 
 tfm_status tfm_config_set(tfm_model_options *options, const char *name, const char *value, tfm_error *error)
@@ -158,7 +161,9 @@ tfm_status tfm_config_set(tfm_model_options *options, const char *name, const ch
             put(options, f, (double)i, i);
             return TFM_OK;
         }
-    if (!(f->kind == U64 ? parse_integer(value, &x, &u64) : parse_number(value, &x)))
+    const tfm_status status = f->kind == U64 ? parse_integer(value, &x, &u64) : parse_number(value, &x);
+    if (status == TFM_E_NOMEM) return tfm_fail(error, status, "%s: no memory", name);
+    if (status != TFM_OK)
         return tfm_fail(error, TFM_E_INVALID, "%s is '%.60s', which is not a number it can take", name, value);
     if (!within(f, x)) return out_of_range(f, x, error);
     put(options, f, x, u64);
@@ -266,11 +271,13 @@ static tfm_status as_format(tfm_status status, tfm_error *error)
 
 tfm_status tfm_config_from_json(tfm_model_options *options, tfm_text json, tfm_error *error)
 {
-    json_t *object = json_loadb(json.data, json.size, JSON_REJECT_DUPLICATES, NULL), *item;
-    tfm_status status = TFM_OK;
+    json_t *object, *item;
+    tfm_json_fault fault;
+    tfm_status status = tfm_json_read(&object, json, 0, &fault);
     const char *name;
 
     tfm_config_init(options, sizeof *options);
+    if (status == TFM_E_NOMEM) return tfm_fail(error, status, "configuration: no memory");
     if (!json_is_object(object)) status = tfm_fail(error, TFM_E_FORMAT, "config is not a JSON object");
     else
         json_object_foreach(object, name, item)
