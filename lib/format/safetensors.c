@@ -1,10 +1,10 @@
 /* Reads the native format: every claim of a header is checked before it is believed. */
 #include "format/safetensors.h"
 
-#include "base/json.h"
 #include "format/checksum.h"
 #include "format/safetensors_layout.h"
 
+#include <jansson.h>
 #include <stdarg.h>
 #include <stdlib.h>
 
@@ -114,16 +114,15 @@ static bool has_sane_lists(const char *text, size_t size)
 
 static tfm_status parse_header(tfm_safetensors *file, tfm_error *error)
 {
-    const tfm_text text = {file->text, file->text_size};
-    tfm_json_fault fault;
+    json_error_t detail;
 
     if (!has_sane_lists(file->text, file->text_size))
         return refuse(file, error, TFM_E_FORMAT, "header does not describe tensors: too many brackets or numbers");
-    const tfm_status status = tfm_json_read(&file->header, text, JSON_ALLOW_NUL, &fault);
-    if (status == TFM_OK) return TFM_OK;
-    if (status == TFM_E_NOMEM)
+    file->header = json_loadb(file->text, file->text_size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &detail);
+    if (file->header) return TFM_OK;
+    if (json_error_code(&detail) == json_error_out_of_memory)
         return refuse(file, error, TFM_E_NOMEM, "no memory for a header of %zu bytes", file->text_size);
-    return refuse(file, error, TFM_E_FORMAT, "header is damaged at byte %zu: %s", fault.at, fault.what);
+    return refuse(file, error, TFM_E_FORMAT, "header is damaged at byte %d: %s", detail.position, detail.text);
 }
 
 static tfm_status check_metadata(const tfm_safetensors *file, tfm_error *error)
