@@ -1,5 +1,5 @@
 /* UTF-8: what is valid, where it is not, and what repairing puts there. */
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 #include "tokenizers.h"
 

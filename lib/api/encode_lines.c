@@ -1,7 +1,7 @@
 /* Lines to ids: checks, repairs and tokenises them one after another into one array. */
 #include "api/encode_lines.h"
 
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 static bool is_space(uint32_t c)
 {

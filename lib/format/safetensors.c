@@ -1,10 +1,10 @@
 /* Reads the native format: every claim of a header is checked before it is believed. */
 #include "format/safetensors.h"
 
+#include "base/json.h"
 #include "format/checksum.h"
 #include "format/safetensors_layout.h"
 
-#include <jansson.h>
 #include <stdarg.h>
 #include <stdlib.h>
 
@@ -114,15 +114,16 @@ static bool has_sane_lists(const char *text, size_t size)
 
 static tfm_status parse_header(tfm_safetensors *file, tfm_error *error)
 {
-    json_error_t detail;
+    const tfm_text text = {file->text, file->text_size};
+    tfm_json_fault fault;
 
     if (!has_sane_lists(file->text, file->text_size))
         return refuse(file, error, TFM_E_FORMAT, "header does not describe tensors: too many brackets or numbers");
-    file->header = json_loadb(file->text, file->text_size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &detail);
-    if (file->header) return TFM_OK;
-    if (json_error_code(&detail) == json_error_out_of_memory)
+    const tfm_status status = tfm_json_read(&file->header, text, JSON_ALLOW_NUL, &fault);
+    if (status == TFM_OK) return TFM_OK;
+    if (status == TFM_E_NOMEM)
         return refuse(file, error, TFM_E_NOMEM, "no memory for a header of %zu bytes", file->text_size);
-    return refuse(file, error, TFM_E_FORMAT, "header is damaged at byte %d: %s", detail.position, detail.text);
+    return refuse(file, error, TFM_E_FORMAT, "header is damaged at byte %zu: %s", fault.at, fault.what);
 }
 
 static tfm_status check_metadata(const tfm_safetensors *file, tfm_error *error)

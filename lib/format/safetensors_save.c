@@ -3,23 +3,18 @@
 #include "format/safetensors.h"
 
 #include "base/file.h"
+#include "base/utf8.h"
 #include "format/checksum.h"
 #include "format/safetensors_layout.h"
 
 #include <jansson.h>
 
-/* Tells invalid UTF-8, which is the caller's fault, from a lack of memory. */
 static tfm_status check_text(tfm_text text, const char *what, tfm_error *error)
 {
     const char *data = text.size ? text.data : "";
-    json_t *unchecked = json_stringn_nocheck(data, text.size), *checked = json_stringn(data, text.size);
-    tfm_status status = TFM_OK;
 
-    if (!unchecked) status = tfm_fail(error, TFM_E_NOMEM, "no memory for %s of %zu bytes", what, text.size);
-    else if (!checked) status = tfm_fail(error, TFM_E_INVALID, "%s is not valid UTF-8: \"%.100s\"", what, data);
-    json_decref(unchecked);
-    json_decref(checked);
-    return status;
+    if (tfm_utf8_find_invalid(text) == SIZE_MAX) return TFM_OK;
+    return tfm_fail(error, TFM_E_INVALID, "%s is not valid UTF-8: \"%.100s\"", what, data);
 }
 
 static tfm_status add_metadata(json_t *metadata, const tfm_metadata *item, tfm_error *error)
@@ -85,13 +80,19 @@ static json_t *begin_header(const tfm_tensor *tensors, size_t n)
     return json_pack("{s:{s:s, s:s}}", METADATA, HEADER_CHECKSUM, CRC ZEROS, CHECKSUM, checksum);
 }
 
+static int append(const char *text, size_t size, void *buffer)
+{
+    tfm_buffer_append(buffer, text, size);
+    return 0;
+}
+
 /* Length, JSON, and spaces until the data begins at a multiple of TFM_ALIGN. */
 static tfm_status print_header(tfm_buffer *out, const json_t *header, tfm_error *error)
 {
     uint64_t size = 0;
 
     tfm_buffer_append(out, &size, PREFIX);
-    if (json_dump_callback(header, tfm_buffer_take, out, JSON_COMPACT) != 0) out->bad = true;
+    if (json_dump_callback(header, append, out, JSON_COMPACT) != 0) out->bad = true;
     while (out->size % TFM_ALIGN && !out->bad) tfm_buffer_append(out, " ", 1);
     if (out->bad) return tfm_fail(error, TFM_E_NOMEM, "no memory for the header");
     size = out->size - PREFIX;

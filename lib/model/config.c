@@ -1,15 +1,13 @@
 /* The configuration of a model: one table of fields serves defaults, limits, names and JSON. */
 #include "model/config.h"
 
+#include "base/json.h"
+
 #include <errno.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 
-enum {
-    MOST_HEAD = 4096,  /* d_k, d_v                                                                          */
-    MOST_CONFIG = 4096 /* bytes of JSON, of which a good one has some 500: the parser takes 80 times as many */
-};
+enum { MOST_HEAD = 4096 }; /* d_k, d_v */
 
 typedef enum kind { U32, U64, F32 } kind;
 
@@ -130,23 +128,25 @@ static const field *find(const char *name)
     return NULL;
 }
 
-static bool parse_integer(const char *text, double *x, uint64_t *u64)
+static tfm_status parse_integer(const char *text, double *x, uint64_t *u64)
 {
     errno = 0;
     *u64 = strtoull(text, NULL, 10);
     *x = (double)*u64;
-    return *text && !text[strspn(text, "0123456789")] && !errno;
+    return *text && !text[strspn(text, "0123456789")] && !errno ? TFM_OK : TFM_E_INVALID;
 }
 
 /* Numbers as JSON has them: the host's locale must not decide what a point means. */
-static bool parse_number(const char *text, double *x)
+static tfm_status parse_number(const char *text, double *x)
 {
-    json_t *item = json_loads(text, JSON_DECODE_ANY, NULL);
+    tfm_json_fault fault;
+    json_t *item;
+    const tfm_status status = tfm_json_read(&item, (tfm_text){text, strlen(text)}, JSON_DECODE_ANY, &fault);
     const bool ok = json_is_number(item);
 
     *x = ok ? json_number_value(item) : 0.0;
     json_decref(item);
-    return ok;
+    return ok ? TFM_OK : status == TFM_E_NOMEM ? status : TFM_E_INVALID;
 }
 
 tfm_status tfm_config_set(tfm_model_options *options, const char *name, const char *value, tfm_error *error)
@@ -161,7 +161,9 @@ tfm_status tfm_config_set(tfm_model_options *options, const char *name, const ch
             put(options, f, (double)i, i);
             return TFM_OK;
         }
-    if (!(f->kind == U64 ? parse_integer(value, &x, &u64) : parse_number(value, &x)))
+    const tfm_status status = f->kind == U64 ? parse_integer(value, &x, &u64) : parse_number(value, &x);
+    if (status == TFM_E_NOMEM) return tfm_fail(error, status, "%s: no memory", name);
+    if (status != TFM_OK)
         return tfm_fail(error, TFM_E_INVALID, "%s is '%.60s', which is not a number it can take", name, value);
     if (!within(f, x)) return out_of_range(f, x, error);
     put(options, f, x, u64);
@@ -232,8 +234,11 @@ tfm_status tfm_config_to_json(tfm_buffer *out, const tfm_model_options *options,
         else item = f->kind == F32 ? json_real(value) : json_integer((json_int_t)value);
         bad |= json_object_set_new(object, f->name, item) != 0;
     }
-    bad = bad || json_dump_callback(object, tfm_buffer_take, out, JSON_COMPACT | JSON_REAL_PRECISION(9)) != 0;
+    char *text = bad ? NULL : json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    if (text) tfm_buffer_append(out, text, strlen(text));
     json_decref(object);
+    bad = !text || out->bad;
+    free(text);
     return bad ? tfm_fail(error, TFM_E_NOMEM, "configuration: no memory") : TFM_OK;
 }
 
@@ -267,13 +272,12 @@ static tfm_status as_format(tfm_status status, tfm_error *error)
 tfm_status tfm_config_from_json(tfm_model_options *options, tfm_text json, tfm_error *error)
 {
     json_t *object, *item;
-    tfm_status status = TFM_OK;
+    tfm_json_fault fault;
+    tfm_status status = tfm_json_read(&object, json, 0, &fault);
     const char *name;
 
     tfm_config_init(options, sizeof *options);
-    if (json.size > MOST_CONFIG)
-        return tfm_fail(error, TFM_E_FORMAT, "config has %zu bytes, more than %d", json.size, MOST_CONFIG);
-    object = json_loadb(json.data, json.size, JSON_REJECT_DUPLICATES, NULL);
+    if (status == TFM_E_NOMEM) return tfm_fail(error, status, "configuration: no memory");
     if (!json_is_object(object)) status = tfm_fail(error, TFM_E_FORMAT, "config is not a JSON object");
     else
         json_object_foreach(object, name, item)

@@ -2,7 +2,7 @@
 #ifndef TFM_VOCAB_H
 #define TFM_VOCAB_H
 
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 #define TFM_VOCAB_NONE UINT32_MAX /* no such string */
 

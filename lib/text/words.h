@@ -2,7 +2,7 @@
 #ifndef TFM_WORDS_H
 #define TFM_WORDS_H
 
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 enum { TFM_WORDS_MAX = 255 }; /* characters of a word of the kind bpe */
 

@@ -1,19 +1,18 @@
 /* The state of a training <-> JSON. */
 #include "train/checkpoint.h"
 
-#include <jansson.h>
+#include "base/json.h"
+
 #include <math.h>
 #include <stdlib.h>
-
-/* Bytes of JSON, with 20 for each file that it looks after: the parser takes up to 80 times as many. */
-enum { MOST_STATE = 32768 };
 
 tfm_status tfm_checkpoint_to_json(tfm_buffer *out, const tfm_checkpoint *s, tfm_error *error)
 {
     json_t *kept = json_array();
+    int failed = 0;
     char seed[24];
 
-    for (size_t i = 0; i < s->n_kept; i++) json_array_append_new(kept, json_integer((json_int_t)s->kept[i]));
+    for (size_t i = 0; i < s->n_kept; i++) failed |= json_array_append_new(kept, json_integer((json_int_t)s->kept[i]));
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)s->seed); /* JSON integers end at 2^63 */
     json_t *object = json_pack("{s:I, s:I, s:I, s:o, s:I, s:I, s:I, s:s, s:I, s:I, s:i, s:i, s:i, s:i, s:i, s:o}", "step", (json_int_t)s->at.step,
                                "epoch", (json_int_t)s->at.epoch, "update", (json_int_t)s->at.update, "best",
@@ -21,8 +20,11 @@ tfm_status tfm_checkpoint_to_json(tfm_buffer *out, const tfm_checkpoint *s, tfm_
                                "skipped", (json_int_t)s->at.skipped, "skipped_in_row", (json_int_t)s->at.skipped_in_row, "seed", seed, "pairs", (json_int_t)s->pairs, "fingerprint", (json_int_t)s->fingerprint,
                                "batch_tokens", (int)s->batch_tokens, "accumulate", (int)s->accumulate, "n_ranks",
                                (int)s->n_ranks, "dtype", (int)s->dtype, "piece_tokens", (int)s->piece_tokens, "kept", kept);
-    const bool bad = !object || json_dump_callback(object, tfm_buffer_take, out, JSON_COMPACT) != 0;
+    char *text = object && !failed ? json_dumps(object, JSON_COMPACT) : NULL;
+    if (text) tfm_buffer_append(out, text, strlen(text));
+    const bool bad = !text || out->bad;
     json_decref(object);
+    free(text);
     return bad ? tfm_fail(error, TFM_E_NOMEM, "state of the training: no memory") : TFM_OK;
 }
 
@@ -47,21 +49,26 @@ static bool is_number(const char *text)
 
 tfm_status tfm_checkpoint_from_json(tfm_checkpoint *s, tfm_text json, tfm_error *error)
 {
-    json_t *object = json.size > MOST_STATE ? NULL : json_loadb(json.data, json.size, JSON_REJECT_DUPLICATES, NULL);
+    tfm_json_fault fault;
+    json_error_t detail = {0};
+    json_t *object;
+    tfm_status status = tfm_json_read(&object, json, 0, &fault);
     json_int_t step, epoch, update, stale, pairs, fingerprint, skipped = 0, skipped_in_row = 0;
     int batch_tokens, accumulate, n_ranks, dtype = 0, piece_tokens = 0; /* what has a value here is not in older files */
     json_t *best, *kept;
     const char *seed;
-    tfm_status status = TFM_OK;
 
     *s = (tfm_checkpoint){0};
-    const int bad = json_unpack(object, "{s:I, s:I, s:I, s:o, s:I, s?I, s?I, s:s, s:I, s:I, s:i, s:i, s:i, s?i, s?i, s:o}", "step", &step, "epoch",
+    if (status == TFM_E_NOMEM) return tfm_fail(error, status, "state of the training: no memory");
+    const int bad = json_unpack_ex(object, &detail, 0, "{s:I, s:I, s:I, s:o, s:I, s?I, s?I, s:s, s:I, s:I, s:i, s:i, s:i, s?i, s?i, s:o}", "step", &step, "epoch",
                                 &epoch, "update", &update, "best", &best, "stale", &stale, "skipped", &skipped,
                                 "skipped_in_row", &skipped_in_row, "seed", &seed, "pairs", &pairs,
                                 "fingerprint", &fingerprint, "batch_tokens", &batch_tokens, "accumulate", &accumulate,
                                 "n_ranks", &n_ranks, "dtype", &dtype, "piece_tokens", &piece_tokens,
                                 "kept", &kept);
-    if (bad || step < 0 || epoch < 0 || update < 0 || stale < 0 || skipped < 0 || skipped_in_row < 0 || pairs < 0 ||
+    if (bad && json_error_code(&detail) == json_error_out_of_memory) {
+        status = tfm_fail(error, TFM_E_NOMEM, "state of the training: no memory");
+    } else if (bad || step < 0 || epoch < 0 || update < 0 || stale < 0 || skipped < 0 || skipped_in_row < 0 || pairs < 0 ||
         batch_tokens < 1 || accumulate < 1 ||
         n_ranks < 1 || dtype < 0 || piece_tokens < 0 || fingerprint < 0 || fingerprint > (json_int_t)UINT32_MAX || !is_number(seed) ||
         !(json_is_number(best) || json_is_null(best)) || !json_is_array(kept)) {

@@ -1,5 +1,5 @@
 /* UTF-8 is checked here and nowhere else; what lies deeper may rely on valid text. */
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 /* Bytes of the sequence that lead begins, 0 when it begins none; second byte in [low, high]. */
 static int sequence(unsigned char lead, unsigned char *low, unsigned char *high)
