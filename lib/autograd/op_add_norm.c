@@ -42,7 +42,7 @@ static void backward_rows(const void *args, size_t begin, size_t end, size_t thr
     const norm_args *a = p->a;
     const tfm_kernels *kernels = p->kernels;
     const size_t d = a->x->cols;
-    float *d_gamma = p->partial + begin / PIECE * 2 * d;
+    float *d_gamma = a->y ? p->partial + begin / PIECE * 2 * d : NULL;
     (void)thread;
 
     if (a->y) memset(d_gamma, 0, 2 * d * sizeof *d_gamma);
