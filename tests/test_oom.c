@@ -274,6 +274,61 @@ START_TEST(c34_a_run_without_memory)
 }
 END_TEST
 
+/* ------------------------------------------------------------------------------------------------- decoders ---- */
+
+typedef struct answer {
+    char text[LINES][200];
+    size_t size[LINES];
+    double score[LINES], logprob[LINES];
+} answer;
+
+static tfm_status translate(tfm_decoder *d, answer *out)
+{
+    tfm_status status = tfm_decoder_translate(d, sources, LINES, &error);
+
+    memset(out, 0, sizeof *out);
+    for (size_t i = 0; i < LINES && status == TFM_OK; i++) {
+        const tfm_text text = tfm_decoder_text(d, i, 0);
+        ck_assert_uint_lt(text.size, sizeof out->text[i]);
+        memcpy(out->text[i], text.data, text.size);
+        out->size[i] = text.size;
+        out->score[i] = tfm_decoder_score(d, i, 0);
+    }
+    if (status == TFM_OK) status = tfm_decoder_logprobs(d, sources, targets, LINES, &error);
+    for (size_t i = 0; i < LINES && status == TFM_OK; i++) out->logprob[i] = tfm_decoder_pair_logprob(d, i);
+    return status;
+}
+
+/* A decoder that met with trouble then gives the bits of one that did not. */
+START_TEST(c34_translations_are_the_same_after_a_lack_of_memory)
+{
+    tfm_status status;
+    answer want, got;
+    size_t n = 0;
+
+    for (bool calm = true, done = false; !done; done = !calm && status == TFM_OK, calm = false, n++) {
+        faulty f = {.fail_at = SIZE_MAX};
+        const tfm_allocator a = faulty_allocator(&f);
+        tfm_decoder_options o;
+        tfm_decoder *d;
+        tfm_decoder_options_init(&o, sizeof o);
+        o.allocator = &a;
+        o.replace_invalid = 1;
+        o.n_threads = 2;
+        o.max_length = 6;
+        ck_assert_ok(tfm_decoder_create(&d, model, &o, &error), error);
+        if (!calm) f.fail_at = f.calls + n - 1;
+        status = translate(d, calm ? &want : &got);
+        if (status != TFM_OK) ck_assert_status(status, TFM_E_NOMEM, error);
+        if (!calm) ck_assert_ok(translate(d, &got), error);
+        if (!calm) ck_assert_mem_eq(&got, &want, sizeof got);
+        tfm_decoder_free(d);
+        ck_assert_uint_eq(f.live, 0);
+    }
+    ck_assert_uint_gt(n, 15);
+}
+END_TEST
+
 /* Whole epochs of ragged batches, in pieces or not, with validation: all room was made when the data came. */
 START_TEST(no_step_allocates)
 {
@@ -325,6 +380,7 @@ static Suite *oom_suite(void)
     tcase_add_test(tc, c34_data_without_memory);
     tcase_add_test(tc, c34_files_and_models_without_memory);
     tcase_add_test(tc, c34_a_run_without_memory);
+    tcase_add_test(tc, c34_translations_are_the_same_after_a_lack_of_memory);
     tcase_add_test(tc, no_step_allocates);
     suite_add_tcase(suite, tc);
     return suite;
