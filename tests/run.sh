@@ -61,6 +61,17 @@ run() # NAME "SETUP OPTIONS" TEST_OPTIONS...
     if [ -n "$log" ]; then count "$log"; else failed=$((failed + 1)); fi
 }
 
+# Each fuzzer for 5 seconds, which tells that it works; tests/fuzz/run.sh 600 is for finding faults.
+fuzz()
+{
+    local p f
+    echo "== build/fuzz"
+    tests/fuzz/run.sh 5 > build/fuzz-run.log || true
+    cat build/fuzz-run.log
+    read -r p f < <(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' build/fuzz-run.log) || { p=0 f=1; }
+    passed=$((passed + p)) failed=$((failed + f))
+}
+
 mkdir -p build
 plain='-Dbuildtype=debugoptimized -Db_ndebug=false -Dpython_copy=true'
 if [ -n "$quick" ]; then
@@ -73,6 +84,7 @@ else
     export ASAN_OPTIONS=abort_on_error=1:allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
     run sanitize '-Dblis=disabled -Ddebug=true -Doptimization=1 -Db_ndebug=false -Db_sanitize=address,undefined
         -Db_lundef=false -Dc_args=-fno-sanitize-recover=all' --no-suite script --no-suite long
+    fuzz
 fi
 
 summary="$passed passed, $failed failed"

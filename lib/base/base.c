@@ -125,6 +125,14 @@ void tfm_buffer_append(tfm_buffer *buffer, const void *data, size_t size)
     buffer->size = want;
 }
 
+int tfm_buffer_take(const char *text, size_t size, void *buffer)
+{
+    tfm_buffer *b = buffer;
+
+    tfm_buffer_append(b, text, size);
+    return b->bad ? -1 : 0;
+}
+
 void tfm_buffer_free(tfm_buffer *buffer)
 {
     tfm_free(&buffer->allocator, buffer->data, buffer->capacity, 1);

@@ -43,6 +43,8 @@ typedef struct tfm_buffer {
 } tfm_buffer;
 
 void tfm_buffer_append(tfm_buffer *buffer, const void *data, size_t size);
+/* The same for those that hand over text in pieces; 0, or -1 when an allocation failed. */
+int tfm_buffer_take(const char *text, size_t size, void *buffer);
 void tfm_buffer_free(tfm_buffer *buffer);
 
 /* Checked product and sum: false when the result does not fit. */

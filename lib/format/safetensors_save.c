@@ -80,19 +80,13 @@ static json_t *begin_header(const tfm_tensor *tensors, size_t n)
     return json_pack("{s:{s:s, s:s}}", METADATA, HEADER_CHECKSUM, CRC ZEROS, CHECKSUM, checksum);
 }
 
-static int append(const char *text, size_t size, void *buffer)
-{
-    tfm_buffer_append(buffer, text, size);
-    return 0;
-}
-
 /* Length, JSON, and spaces until the data begins at a multiple of TFM_ALIGN. */
 static tfm_status print_header(tfm_buffer *out, const json_t *header, tfm_error *error)
 {
     uint64_t size = 0;
 
     tfm_buffer_append(out, &size, PREFIX);
-    if (json_dump_callback(header, append, out, JSON_COMPACT) != 0) out->bad = true;
+    if (json_dump_callback(header, tfm_buffer_take, out, JSON_COMPACT) != 0) out->bad = true;
     while (out->size % TFM_ALIGN && !out->bad) tfm_buffer_append(out, " ", 1);
     if (out->bad) return tfm_fail(error, TFM_E_NOMEM, "no memory for the header");
     size = out->size - PREFIX;

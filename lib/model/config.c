@@ -7,7 +7,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { MOST_HEAD = 4096 }; /* d_k, d_v */
+enum {
+    MOST_HEAD = 4096,  /* d_k, d_v                                                                              */
+    MOST_CONFIG = 4096 /* bytes of JSON, of which a good one has some 500: its values may take 80 times as many */
+};
 
 typedef enum kind { U32, U64, F32 } kind;
 
@@ -234,11 +237,8 @@ tfm_status tfm_config_to_json(tfm_buffer *out, const tfm_model_options *options,
         else item = f->kind == F32 ? json_real(value) : json_integer((json_int_t)value);
         bad |= json_object_set_new(object, f->name, item) != 0;
     }
-    char *text = bad ? NULL : json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(9));
-    if (text) tfm_buffer_append(out, text, strlen(text));
+    bad = bad || json_dump_callback(object, tfm_buffer_take, out, JSON_COMPACT | JSON_REAL_PRECISION(9)) != 0;
     json_decref(object);
-    bad = !text || out->bad;
-    free(text);
     return bad ? tfm_fail(error, TFM_E_NOMEM, "configuration: no memory") : TFM_OK;
 }
 
@@ -273,10 +273,12 @@ tfm_status tfm_config_from_json(tfm_model_options *options, tfm_text json, tfm_e
 {
     json_t *object, *item;
     tfm_json_fault fault;
-    tfm_status status = tfm_json_read(&object, json, 0, &fault);
     const char *name;
 
     tfm_config_init(options, sizeof *options);
+    if (json.size > MOST_CONFIG)
+        return tfm_fail(error, TFM_E_FORMAT, "config has %zu bytes, more than %d", json.size, MOST_CONFIG);
+    tfm_status status = tfm_json_read(&object, json, 0, &fault);
     if (status == TFM_E_NOMEM) return tfm_fail(error, status, "configuration: no memory");
     if (!json_is_object(object)) status = tfm_fail(error, TFM_E_FORMAT, "config is not a JSON object");
     else

@@ -6,6 +6,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* Bytes of JSON, some 20 for each file that it looks after: its values may take 80 times as many. */
+enum { MOST_STATE = 32768 };
+
 tfm_status tfm_checkpoint_to_json(tfm_buffer *out, const tfm_checkpoint *s, tfm_error *error)
 {
     json_t *kept = json_array();
@@ -20,11 +23,8 @@ tfm_status tfm_checkpoint_to_json(tfm_buffer *out, const tfm_checkpoint *s, tfm_
                                "skipped", (json_int_t)s->at.skipped, "skipped_in_row", (json_int_t)s->at.skipped_in_row, "seed", seed, "pairs", (json_int_t)s->pairs, "fingerprint", (json_int_t)s->fingerprint,
                                "batch_tokens", (int)s->batch_tokens, "accumulate", (int)s->accumulate, "n_ranks",
                                (int)s->n_ranks, "dtype", (int)s->dtype, "piece_tokens", (int)s->piece_tokens, "kept", kept);
-    char *text = object && !failed ? json_dumps(object, JSON_COMPACT) : NULL;
-    if (text) tfm_buffer_append(out, text, strlen(text));
-    const bool bad = !text || out->bad;
+    const bool bad = !object || failed || json_dump_callback(object, tfm_buffer_take, out, JSON_COMPACT) != 0;
     json_decref(object);
-    free(text);
     return bad ? tfm_fail(error, TFM_E_NOMEM, "state of the training: no memory") : TFM_OK;
 }
 
@@ -51,8 +51,8 @@ tfm_status tfm_checkpoint_from_json(tfm_checkpoint *s, tfm_text json, tfm_error 
 {
     tfm_json_fault fault;
     json_error_t detail = {0};
-    json_t *object;
-    tfm_status status = tfm_json_read(&object, json, 0, &fault);
+    json_t *object = NULL;
+    tfm_status status = json.size > MOST_STATE ? TFM_E_FORMAT : tfm_json_read(&object, json, 0, &fault);
     json_int_t step, epoch, update, stale, pairs, fingerprint, skipped = 0, skipped_in_row = 0;
     int batch_tokens, accumulate, n_ranks, dtype = 0, piece_tokens = 0; /* what has a value here is not in older files */
     json_t *best, *kept;

@@ -2,6 +2,7 @@
  * for each. */
 #include "fuzz_pairs.h"
 #include "fuzz_texts.h"
+#include "open_file.h"
 
 #include <sys/stat.h>
 #include <zlib.h>
@@ -34,19 +35,7 @@ static void write_text(const char *fuzzer, const char *name, const char *text)
     write_bytes(place(fuzzer, name), text, strlen(text));
 }
 
-/* Replaces a checksum by "none" and spaces: a changed file is then read to its end. */
-static void disable(char *bytes, size_t size, const char *key)
-{
-    char *at = memmem(bytes, size, key, strlen(key));
-    char *end = at ? memchr(at + strlen(key), '"', size - (size_t)(at + strlen(key) - bytes)) : NULL;
-
-    FUZZ_REQUIRE(end != NULL);
-    at += strlen(key);
-    memset(at, ' ', (size_t)(end + 1 - at));
-    memcpy(at, "none\"", 5);
-}
-
-/* The file of a model as it is, and without checksums. */
+/* A copy of a native file without its checksums. */
 static void write_open(const char *from, const char *fuzzer, const char *name)
 {
     static char bytes[1 << 20];
@@ -55,8 +44,7 @@ static void write_open(const char *from, const char *fuzzer, const char *name)
     FUZZ_REQUIRE(file != NULL);
     const size_t size = fread(bytes, 1, sizeof bytes, file);
     FUZZ_REQUIRE(size < sizeof bytes && fclose(file) == 0);
-    disable(bytes, size, "\"header_checksum\":\"");
-    disable(bytes, size, "\"checksum\":\"");
+    FUZZ_REQUIRE(open_file(bytes, size));
     write_bytes(place(fuzzer, name), bytes, size);
 }
 
