@@ -351,7 +351,8 @@ TFM_API tfm_status tfm_model_create(tfm_model **out, const tfm_model_options *op
 
 /*
  * Creates a model from given weights: one entry for each parameter of the configuration, in any order; copied. Names
- * and shapes are those of tfm_model_parameter_at(). The rest as tfm_model_create().
+ * and shapes are those of tfm_model_parameter_at(). Values are not looked at, here as in tfm_model_load(): training
+ * and quantising refuse those that are not finite, tfm_decoder_score() tells. The rest as tfm_model_create().
  * returns TFM_OK, TFM_E_INVALID (a parameter too many, missing, twice, or of another shape), TFM_E_UNSUPPORTED,
  *         TFM_E_NOMEM. since 0.2
  */
@@ -523,8 +524,8 @@ TFM_API tfm_text tfm_decoder_text(const tfm_decoder *decoder, size_t sentence, s
 TFM_API tfm_ids tfm_decoder_ids(const tfm_decoder *decoder, size_t sentence, size_t rank);
 
 /*
- * Log-probability over the length penalty, in nats; unpenalised if no EOS came. NaN when it is out of range.
- * since 0.2
+ * Log-probability over the length penalty, in nats; unpenalised if no EOS came. NaN when it is out of range, or where
+ * weights of the model that are not finite left no token to choose. since 0.2
  */
 TFM_API double tfm_decoder_score(const tfm_decoder *decoder, size_t sentence, size_t rank);
 

@@ -305,9 +305,10 @@ START_TEST(weights_that_are_no_numbers_end)
 {
     static tfm_ids sentences[SENTENCES];
     const tfm_model_options mo = small_options();
-    const tfm_decoder_options o = decoder_options(4);
+    tfm_decoder_options o = decoder_options(4);
     tfm_model *model = model_changed(&mo, NULL, not_numbers);
 
+    o.dtype = (uint32_t)_i;
     sentences_make(sentences);
     tfm_decoder *d = decoder_of(model, &o);
     ck_assert_ok(tfm_decoder_translate_ids(d, sentences, 9, &error), error);
@@ -334,7 +335,7 @@ static Suite *decoder_suite(void)
     tcase_add_test(tc, c23_score_is_the_sum_of_logprobs_over_the_penalty);
     tcase_add_loop_test(tc, lengths_have_their_limits, 0, 2);
     tcase_add_test(tc, vocabulary_smaller_than_the_beam);
-    tcase_add_test(tc, weights_that_are_no_numbers_end);
+    tcase_add_loop_test(tc, weights_that_are_no_numbers_end, 0, TFM_DTYPE_INT8 + 1);
     suite_add_tcase(suite, tc);
     return suite;
 }
