@@ -63,7 +63,8 @@ static inline void digest_scores(digest *d, tfm_decoder *decoder)
         const double sum = tfm_decoder_pair_logprob(decoder, i);
         digest_bytes(d, &sum, sizeof sum);
     }
-    if (digest_ok(d, tfm_decoder_attention(&weights, &rows, &cols, decoder, sentence, sentence, TFM_ATTENTION_CROSS, 0, 0, &d->error)))
+    if (digest_ok(d, tfm_decoder_attention(&weights, &rows, &cols, decoder, sentence, sentence, TFM_ATTENTION_CROSS, 0,
+                                           0, &d->error)))
         digest_bytes(d, weights, rows * cols * sizeof *weights);
 }
 
@@ -120,7 +121,8 @@ static inline void digest_functions(digest *d)
     tfm_bleu_result bleu;
     float out[8];
 
-    if (digest_ok(d, tfm_attention(out, NULL, x, x, subnormal, 4, 4, 2, 2, NULL, &d->error))) digest_bytes(d, out, sizeof out);
+    if (digest_ok(d, tfm_attention(out, NULL, x, x, subnormal, 4, 4, 2, 2, NULL, &d->error)))
+        digest_bytes(d, out, sizeof out);
     if (digest_ok(d, tfm_bleu(&bleu, sizeof bleu, lines_of_text, 3, &refs, 1, NULL, &d->error)))
         digest_bytes(d, &bleu, sizeof bleu);
 }

@@ -1,4 +1,4 @@
-/* The smallest and the largest that the options allow, and rows without content: finite numbers, or an error that says so. */
+/* The smallest and the largest that the options allow, and rows without content: finite numbers, or an error. */
 #include "training_models.h"
 
 #include <math.h>
@@ -8,8 +8,8 @@ enum { VOCAB = 4, LONGEST = 4096 };
 static void require_finite(const tfm_training *t)
 {
     for (size_t i = 0; i < t->weights.size; i++)
-        ck_assert_msg(isfinite(t->w[i]) && isfinite(t->m[i]) && isfinite(t->v[i]), "element %zu: %g %g %g", i, (double)t->w[i],
-                      (double)t->m[i], (double)t->v[i]);
+        ck_assert_msg(isfinite(t->w[i]) && isfinite(t->m[i]) && isfinite(t->v[i]), "element %zu: %g %g %g", i,
+                      (double)t->w[i], (double)t->m[i], (double)t->v[i]);
 }
 
 static void add_pair(pairs *p, size_t n_source, size_t n_target, uint32_t vocab)

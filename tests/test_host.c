@@ -1,4 +1,4 @@
-/* What the host has set for itself changes no result, and the library leaves it as it was: arithmetic, locale, alignment. */
+/* What the host has set for itself changes no result, and stays as it was: arithmetic, locale, alignment. */
 #include "answers.h"
 
 #include <fenv.h>
@@ -174,7 +174,9 @@ START_TEST(buffers_need_no_more_alignment_than_their_type)
     for (size_t shift = 0; shift < 16; shift++) {
         for (size_t i = 0; i < Q * D; i++) q[shift + i] = (float)(i % 7) - 3.0f;
         for (size_t i = 0; i < K * D; i++) k[shift + i] = (float)(i % 5) - 2.0f, v[shift + i] = (float)(i % 11) * 0.1f;
-        ck_assert_ok(tfm_attention(out + shift, weights + shift, q + shift, k + shift, v + shift, Q, K, D, D, NULL, &error), error);
+        ck_assert_ok(
+            tfm_attention(out + shift, weights + shift, q + shift, k + shift, v + shift, Q, K, D, D, NULL, &error),
+            error);
         if (!shift) memcpy(want, out, sizeof want), memcpy(want_weights, weights, sizeof want_weights);
         ck_assert_mem_eq(out + shift, want, sizeof want);
         ck_assert_mem_eq(weights + shift, want_weights, sizeof want_weights);

@@ -214,6 +214,7 @@ END_TEST
 /* What only a damaged or a hostile file has: Adam takes the root of the second moment. */
 START_TEST(moments_of_a_checkpoint_are_checked)
 {
+    static const float values[] = {NAN, -INFINITY, NAN, -1e-3f}; /* two of m, two of v */
     char folder[TESTING_PATH], path[TESTING_PATH];
     const tfm_trainer_options o = trainer_options();
     tfm_trainer *t = trainer_of(model, &o, &data), *resumed = NULL;
@@ -221,7 +222,7 @@ START_TEST(moments_of_a_checkpoint_are_checked)
 
     path_join(path, temp_make(folder), "x.ckpt");
     steps(t, 1);
-    *(_i < 2 ? &t->training.m[last] : &t->training.v[last]) = _i == 0 ? NAN : _i == 1 ? -INFINITY : _i == 2 ? NAN : -1e-3f;
+    *(_i < 2 ? &t->training.m[last] : &t->training.v[last]) = values[_i];
     ck_assert_ok(tfm_trainer_save(t, path, &error), error);
     ck_assert_status(tfm_trainer_resume(&resumed, path, &o, &error), TFM_E_INVALID, error);
     ck_assert_ptr_null(resumed);
@@ -273,7 +274,8 @@ static Suite *suite(void)
     TCase *c = tcase_create("numbers");
 
     tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_loop_test(c, a_step_without_a_finite_gradient_is_skipped_and_named, 0, sizeof bad_values / sizeof *bad_values);
+    tcase_add_loop_test(c, a_step_without_a_finite_gradient_is_skipped_and_named, 0,
+                        sizeof bad_values / sizeof *bad_values);
     tcase_add_loop_test(c, too_many_in_a_row_end_the_training, 0, 3);
     tcase_add_test(c, only_those_in_a_row_count);
     tcase_add_test(c, a_resumed_training_skips_what_the_uninterrupted_one_skips);

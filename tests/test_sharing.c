@@ -1,4 +1,4 @@
-/* Handles among threads and processes: shared, cancelled from elsewhere, freed in any order, forked, left alive at the end. */
+/* Handles among threads and processes: shared, cancelled from elsewhere, freed in any order, forked, left alive. */
 #include "answers.h"
 
 #include <pthread.h>
@@ -159,7 +159,7 @@ START_TEST(a_training_is_cancelled_from_another_thread)
 }
 END_TEST
 
-/* ------------------------------------------------------------------------------------------------------- freeing ---- */
+/* ----------------------------------------------------------------------------------------------------- freeing ---- */
 
 /* Only a decoder needs its model: the others hold copies. */
 START_TEST(c35_handles_are_freed_in_any_order)
@@ -197,7 +197,7 @@ START_TEST(c35_handles_are_freed_in_any_order)
 }
 END_TEST
 
-/* ----------------------------------------------------------------------------------------------------- processes ---- */
+/* --------------------------------------------------------------------------------------------------- processes ---- */
 
 /* Live handles with threads of their own: what a program has when it forks, or ends. */
 static void leave_alive(tfm_decoder **d, tfm_trainer **t)
