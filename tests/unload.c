@@ -11,7 +11,7 @@
 
 enum { TIMES = 100, WARM_UP = 20 };
 
-/* KiB that malloc and the loader may keep AddressSanitizer keeps what was freed, and finds leaks itself. */
+/* KiB that malloc and the loader may keep. AddressSanitizer keeps what was freed, and finds leaks itself. */
 #if defined(__SANITIZE_ADDRESS__)
 enum { ALLOWED = 1 << 20 };
 #else
