@@ -23,7 +23,17 @@ static bool refused(void)
     return lasting ? number >= fail_at : number == fail_at;
 }
 
-#ifdef __SANITIZE_ADDRESS__ /* which has a malloc of its own: jansson's alone */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define SANITIZED
+#endif
+#endif
+
+#ifdef SANITIZED /* it has a malloc of its own: jansson's alone; and it is slow: some of the allocations */
+enum { STRIDE = 23 };
+
 static void *jansson_malloc(size_t size)
 {
     return refused() ? NULL : malloc(size);
@@ -34,6 +44,8 @@ static void intercept(void)
     json_set_alloc_funcs(jansson_malloc, free);
 }
 #else
+enum { STRIDE = 1 };
+
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *block, size_t size);
@@ -202,7 +214,7 @@ static void fail_every_allocation(call_fn *call, const char *written)
     char *want = written ? file_read(written, &size) : NULL;
     for (int both = 0; both < 2; both++) {
         tfm_status status = TFM_E_NOMEM;
-        for (n = 0, lasting = both; calls > fail_at || !n; n++) {
+        for (n = 0, lasting = both; calls > fail_at || !n; n += STRIDE) {
             calls = 0;
             fail_at = n;
             counting = true;
