@@ -3,3 +3,4 @@
 s,\]\((\.\./)?include/transformer\.h\),](@ref transformer.h),g
 s,\[([^]]+)\]\([^):#]+\.(c|cpp|h|hpp|py|sh)\),\1,g
 s,\[([^]]+)\]\([^):#.@]+\),\1,g
+s,\[([^]]+)\]\(downstream/README\.md\),\1,g
