@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Every call that writes a file fails in turn, in every way: one line says so, the old file is whole, nothing else is left.
 # Usage: cli_disk.sh TFM SOURCE_ROOT FAILING_IO_LIBRARY
+library=$(realpath "$3") # before the folder changes
 # shellcheck source=tests/cli.sh
 . "$(dirname "$0")/cli.sh"
-library=$(realpath "$3")
 # Preloading comes before the sanitizer, which minds; and a process that is killed has no leaks.
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0"
 EIO=5 EROFS=30 ENOSPC=28 EDQUOT=122
