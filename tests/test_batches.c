@@ -75,7 +75,7 @@ static void check_as_alone(const tfm_decoder *d, size_t i, size_t sentence)
         const tfm_ids ids = tfm_decoder_ids(d, i, rank);
         const double score = tfm_decoder_score(d, i, rank);
         ck_assert_uint_eq(ids.size, want->size);
-        ck_assert_mem_eq(ids.data, want->ids, ids.size * sizeof *ids.data);
+        if (ids.size) ck_assert_mem_eq(ids.data, want->ids, ids.size * sizeof *ids.data);
         ck_assert_mem_eq(&score, &want->score, sizeof score);
     }
 }
