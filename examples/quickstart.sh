@@ -72,7 +72,7 @@ What to try next
   your own files   $tfm train --src de.txt --tgt en.txt --model mine.tfm     (doc/tutorial.md)
   from C           examples/hello.c trains and translates in 90 lines; README.md has ten
   any command      $tfm --help
-  later            Python and C++ bindings, 8-bit weights, models of other systems
+  from Python      pip install bindings/python     (doc/python.md); C++: include/transformer.hpp
 NEXT
 [ -z "$short" ] && [ -t 0 ] || exit 0
 
