@@ -196,7 +196,7 @@ bool tfm_block_reserve_large(tfm_block *block, const tfm_allocator *a, size_t si
     const size_t large = (size_t)1 << 21;
     size_t padded;
 
-    if (size < 16 * large) return tfm_block_reserve(block, a, size, arena);
+    if (size < 2 * large) return tfm_block_reserve(block, a, size, arena);
     if (!tfm_add(size, large, &padded) || !tfm_block_reserve(block, a, padded, arena)) return false;
     const size_t skew = (size_t)(-(uintptr_t)arena->base) % large;
     arena->base += skew;

@@ -85,8 +85,8 @@ typedef struct tfm_block {
 /* Makes arena a placing one of at least size bytes; contents are lost when it grows. false: no memory, the block is empty. */
 bool tfm_block_reserve(tfm_block *block, const tfm_allocator *a, size_t size, tfm_arena *arena);
 void tfm_block_free(tfm_block *block, const tfm_allocator *a);
-/* The same in large pages, where the system has them on request, from 32 MB on: for what is all used, and read again and again. The
- * block may be larger by one page. why not below: a virtual machine that gave its free memory back may take milliseconds for each. */
+/* The same in large pages, where the system has them on request, from 4 MB on: for what is all used, and read again and again. The
+ * block may be larger by one page. why not below: what is left of the last page would weigh more than the faults saved. */
 bool tfm_block_reserve_large(tfm_block *block, const tfm_allocator *a, size_t size, tfm_arena *arena);
 
 #endif

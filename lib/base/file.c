@@ -70,11 +70,13 @@ void tfm_file_unmap(tfm_mapping *mapping)
     *mapping = (tfm_mapping){0};
 }
 
+enum { WORTH_RELEASING = 16 << 20 }; /* bytes */
+
 void tfm_file_release(const tfm_mapping *mapping, const void *from, size_t size)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), base = (uintptr_t)mapping->data, at = (uintptr_t)from;
 
-    if (at < base || at - base >= mapping->size) return;
+    if (mapping->size < WORTH_RELEASING || at < base || at - base >= mapping->size) return;
     if (size > mapping->size - (at - base)) size = mapping->size - (at - base);
     const uintptr_t begin = at / page * page; /* whole pages: what they share with others is read again too */
     madvise((void *)begin, at + size - begin, MADV_DONTNEED);
