@@ -248,6 +248,7 @@ typedef struct tfm_model tfm_model;
 #define TFM_POSITIONS_PAPER   0 /* 3.5: sine and cosine interleaved                                       */
 #define TFM_POSITIONS_HALVES  1 /* tensor2tensor, fairseq, Marian: sines, then cosines, exponent i/(d/2-1) */
 #define TFM_POSITIONS_LEARNED 2 /* Table 3, row E: one table per stack                                     */
+#define TFM_POSITIONS_SPLIT   3 /* the paper's numbers, all sines, then all cosines (Hugging Face's Marian) */
 
 /* Which embeddings are one matrix (tfm_model_options.sharing). */
 #define TFM_SHARE_ALL    0 /* 3.4: one matrix for source, target and output */
@@ -257,6 +258,12 @@ typedef struct tfm_model tfm_model;
 /* What the decoder reads first (tfm_model_options.start). */
 #define TFM_START_BOS  0 /* the decoder's first input is the embedding of TFM_BOS     */
 #define TFM_START_ZERO 1 /* it is the zero vector (tensor2tensor); position 0 is added */
+
+/* What the feed-forward network applies between its products (tfm_model_options.activation). */
+#define TFM_ACTIVATION_RELU      0 /* max(0, x), eq. (2)                                                  */
+#define TFM_ACTIVATION_GELU      1 /* x Phi(x), Phi the normal distribution                               */
+#define TFM_ACTIVATION_GELU_TANH 2 /* x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))                   */
+#define TFM_ACTIVATION_SWISH     3 /* x / (1 + exp(-x)), also called SiLU                                 */
 
 /* Limits of the random weights (tfm_model_options.init). */
 #define TFM_INIT_FUSED    0 /* Xavier limits of merged Q|K|V matrices, as the 2017 code created them */
@@ -289,6 +296,14 @@ typedef struct tfm_model_options {
     uint64_t seed;                  /* of the random weights; default 1                                    */
     const tfm_allocator *allocator; /* NULL: malloc; must outlive the model; decoders take the memory of packed
                                        weights from it, each in its own thread, one at a time */
+    uint32_t activation;            /* TFM_ACTIVATION_*; default ReLU                                      */
+    uint32_t embedding_norm;        /* LN of embedding and position, before their dropout; default 0       */
+    uint32_t plain_embedding;       /* nonzero: embeddings are not multiplied by sqrt(d_model); default 0  */
+    uint32_t own_ids;               /* 0: the reserved ids are TFM_PAD, TFM_EOS, TFM_BOS (default); 1: the next three */
+    uint32_t pad_id;                /* never produced                                                      */
+    uint32_t eos_id;                /* ends a target, and a source unless plain_source                     */
+    uint32_t bos_id;                /* first input of the decoder with TFM_START_BOS; never produced unless it is eos_id */
+    uint32_t plain_source;          /* nonzero: nothing is appended to a source text; default 0            */
 } tfm_model_options;
 
 /*
@@ -306,7 +321,7 @@ TFM_API tfm_status tfm_model_options_preset(tfm_model_options *options, const ch
 
 /*
  * Sets one field by its name above, from text: a number, or for a choice also its name ("pre", "halves", "none",
- * "zero", "separate").
+ * "zero", "separate", "gelu").
  * returns TFM_OK, TFM_E_INVALID (unknown field, or a value out of its range). since 0.2
  */
 TFM_API tfm_status tfm_model_options_set(tfm_model_options *options, const char *name, const char *value,

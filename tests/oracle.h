@@ -85,6 +85,15 @@ static inline double oracle_keep(const oracle_mask *mask, size_t row, uint64_t i
     return (double)number < threshold ? 0.0 : 65536.0 / (65536.0 - threshold);
 }
 
+/* TFM_ACTIVATION_*, from their definitions. */
+static inline double oracle_activation(uint32_t kind, double x)
+{
+    if (kind == TFM_ACTIVATION_GELU) return x * 0.5 * erfc(-x / sqrt(2.0));
+    if (kind == TFM_ACTIVATION_GELU_TANH) return 0.5 * x * (1.0 + tanh(sqrt(2.0 / acos(-1.0)) * (x + 0.044715 * x * x * x)));
+    if (kind == TFM_ACTIVATION_SWISH) return x / (1.0 + exp(-x));
+    return fmax(x, 0.0);
+}
+
 /* y *= mask; y is row first and what follows it of the whole. */
 static inline void oracle_drop(double *y, size_t rows, size_t cols, const oracle_mask *mask, size_t first)
 {

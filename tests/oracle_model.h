@@ -81,7 +81,7 @@ static inline void oracle_multi_head(const oracle_model *o, double *y, const dou
     oracle_linear(y, heads, oracle_find(o, "%soutput.weight", owner), oracle_find(o, "%soutput.bias", owner), m, hv, d);
 }
 
-/* y = max(0, x W1 + b1) W2 + b2. */
+/* y = f(x W1 + b1) W2 + b2. */
 static inline void oracle_feedforward(const oracle_model *o, double *y, const double *x, size_t m, const char *owner,
                                       uint32_t site, size_t first)
 {
@@ -90,7 +90,7 @@ static inline void oracle_feedforward(const oracle_model *o, double *y, const do
     double *inner = oracle_new(m * ff);
 
     oracle_linear(inner, x, oracle_find(o, "%sinner.weight", owner), oracle_find(o, "%sinner.bias", owner), m, d, ff);
-    for (size_t i = 0; i < m * ff; i++) inner[i] = fmax(inner[i], 0.0);
+    for (size_t i = 0; i < m * ff; i++) inner[i] = oracle_activation(o->w->options.activation, inner[i]);
     oracle_drop(inner, m, ff, &mask, first);
     oracle_linear(y, inner, oracle_find(o, "%souter.weight", owner), oracle_find(o, "%souter.bias", owner), m, ff, d);
 }
@@ -123,7 +123,7 @@ static inline void oracle_after(const oracle_model *o, double *x, double *s, siz
     if (o->w->options.norm_order == TFM_POST_NORM) oracle_layer_norm(o, x, x, m, owner);
 }
 
-/* x [n][d] = dropout(sqrt(d) E[id] + PE(offset + i)). */
+/* x [n][d] = dropout(LN(scale E[id] + PE(offset + i))), without LN as a rule. */
 static inline void oracle_embed(const oracle_model *o, double *x, const int32_t *ids, size_t n, bool decoder,
                                 size_t first)
 {
@@ -135,6 +135,8 @@ static inline void oracle_embed(const oracle_model *o, double *x, const int32_t 
     const double *table =
         oracle_find(o, c->sharing == TFM_SHARE_ALL ? "embedding.weight%.0s" : "%s.embedding.weight", side);
     const double *learned = oracle_find(o, "%s.position.weight", side);
+    const double scale = c->plain_embedding ? 1.0 : sqrt((double)d);
+    char owner[64];
 
     for (size_t r = 0; r < n; r++)
         for (size_t j = 0; j < d; j++) {
@@ -146,11 +148,14 @@ static inline void oracle_embed(const oracle_model *o, double *x, const int32_t 
                 const double angle = (double)pos / pow(10000.0, (double)(j / 2 * 2) / (double)d);
                 pe = j % 2 ? cos(angle) : sin(angle);
             } else {
-                const double angle = (double)pos * pow(10000.0, -(double)(j % half) / fmax((double)half - 1.0, 1.0));
+                const double last = c->positions == TFM_POSITIONS_SPLIT ? (double)half : (double)half - 1.0;
+                const double angle = (double)pos * pow(10000.0, -(double)(j % half) / fmax(last, 1.0));
                 pe = j == 2 * half ? 0.0 : j < half ? sin(angle) : cos(angle);
             }
-            *to = pe + (ids[r] >= 0 ? sqrt((double)d) * table[(size_t)ids[r] * d + j] : 0.0);
+            *to = pe + (ids[r] >= 0 ? scale * table[(size_t)ids[r] * d + j] : 0.0);
         }
+    snprintf(owner, sizeof owner, "%s.embedding.", side);
+    if (c->embedding_norm) oracle_layer_norm(o, x, x, n, owner);
     oracle_drop(x, n, d, &mask, first);
 }
 

@@ -20,7 +20,9 @@ static tfm_status use_model_options(const void *options)
     const tfm_status status = tfm_model_options_costs(&costs, sizeof costs, options, 1, 1, &error);
 
     if (status != TFM_OK) return status;
-    memcpy(&with_sizes, options, sizeof with_sizes);
+    tfm_model_options_init(&with_sizes, sizeof with_sizes);
+    const uint32_t size = *(const uint32_t *)options;
+    memcpy(&with_sizes, options, size < sizeof with_sizes ? size : sizeof with_sizes);
     with_sizes.struct_size = sizeof with_sizes;
     with_sizes.d_model = with_sizes.d_ff = with_sizes.n_heads = 4;
     ck_assert_ok(tfm_model_create(&m, &with_sizes, NULL, &error), error);
@@ -119,7 +121,7 @@ static const struct {
     tfm_status (*use)(const void *);
 } kinds[] = {
     {sizeof(tfm_tokenizer_options), sizeof(tfm_tokenizer_options), init_tokenizer, use_tokenizer_options},
-    {sizeof(tfm_model_options), sizeof(tfm_model_options), init_model, use_model_options},
+    {sizeof(tfm_model_options), offsetof(tfm_model_options, activation), init_model, use_model_options},
     {sizeof(tfm_decoder_options), offsetof(tfm_decoder_options, progress_user) + sizeof(void *), init_decoder,
      use_decoder_options},
     {sizeof(tfm_trainer_options), offsetof(tfm_trainer_options, memory), init_trainer, use_trainer_options},

@@ -41,9 +41,9 @@ static void trial_begin(model_fn *model, size_t vocab, uint32_t beam, double alp
 
     t = (trial){.vocab = vocab, .max_length = max_length, .model = model};
     t.options = (tfm_decoder_options){.beam = beam, .alpha = (float)alpha, .n_best = 1};
-    tfm_beam_plan(&t.beam, &arena, &t.options, max_length);
+    tfm_beam_plan(&t.beam, &arena, &t.options, TFM_EOS, max_length);
     ck_assert(tfm_block_reserve(&t.block, &a, arena.peak, &arena));
-    tfm_beam_plan(&t.beam, &arena, &t.options, max_length);
+    tfm_beam_plan(&t.beam, &arena, &t.options, TFM_EOS, max_length);
     ck_assert(!arena.bad);
     tfm_beam_start(&t.beam);
 }
@@ -61,7 +61,8 @@ static void trial_step(void)
         t.model(logits + i * t.vocab, t.vocab, t.alive[i].ids, steps, t.seed);
         lse[i] = (double)lse_of(logits + i * t.vocab, t.vocab);
         tfm_choice_begin(&rows[i], picks[i], tfm_beam_width(&t.options));
-        tfm_choice_add(&rows[i], tfm_kernels_for(0), logits + i * t.vocab, t.vocab, 0, t.options.allow_special);
+        tfm_choice_add(&rows[i], tfm_kernels_for(0), logits + i * t.vocab, t.vocab, 0,
+                       t.options.allow_special ? never_nothing : never_special);
     }
     memcpy(t.before, t.alive, n * sizeof *t.alive);
     tfm_beam_advance(&t.beam, rows, lse, scratch);

@@ -36,7 +36,8 @@ static tfm_choice choose(const tfm_kernels *kernels, tfm_pick *picks, size_t mos
 
     tfm_choice_begin(&c, picks, most);
     for (size_t i = 0; i < n; i += strip)
-        tfm_choice_add(&c, kernels, row + i, n - i < strip ? n - i : strip, i, special);
+        tfm_choice_add(&c, kernels, row + i, n - i < strip ? n - i : strip, i,
+                       special ? never_nothing : never_special);
     return c;
 }
 

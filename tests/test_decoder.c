@@ -321,6 +321,69 @@ START_TEST(weights_that_are_no_numbers_end)
 }
 END_TEST
 
+/* ------------------------------------------------------------------------------------------------- own ids ---- */
+
+enum { OWN_VOCAB = 53 };
+
+static int32_t elsewhere(int32_t id)
+{
+    return (7 * id + 20) % OWN_VOCAB; /* PAD, EOS, BOS: 20, 27, 34 */
+}
+
+static void move_rows(const tfm_parameter *p, float *to)
+{
+    const uint32_t width = p->shape[1];
+
+    sharpen(p, to);
+    if (p->shape[0] != OWN_VOCAB) return;
+    float *old = malloc((size_t)OWN_VOCAB * width * sizeof *old);
+    ck_assert_ptr_nonnull(old);
+    memcpy(old, to, (size_t)OWN_VOCAB * width * sizeof *old);
+    for (int32_t i = 0; i < OWN_VOCAB; i++)
+        memcpy(to + elsewhere(i) * (int32_t)width, old + i * (int32_t)width, width * sizeof *old);
+    free(old);
+}
+
+/* The same model with its vocabulary in another order says the same in other ids, shortest lengths included. */
+START_TEST(reserved_ids_may_stand_anywhere)
+{
+    tfm_model_options m = small_options();
+    tfm_decoder_options o;
+    tfm_model *plain = model_make(), *moved;
+    tfm_decoder *d[2];
+    int32_t ids[2][6] = {{40, 5, 30, 6, 7, TFM_EOS}};
+    const tfm_ids sources[2] = {{ids[0], 6}, {ids[1], 6}};
+
+    for (size_t i = 0; i < 6; i++) ids[1][i] = elsewhere(ids[0][i]);
+    m.own_ids = 1;
+    m.pad_id = (uint32_t)elsewhere(TFM_PAD);
+    m.eos_id = (uint32_t)elsewhere(TFM_EOS);
+    m.bos_id = (uint32_t)elsewhere(TFM_BOS);
+    moved = model_changed(&m, NULL, move_rows);
+    tfm_decoder_options_init(&o, sizeof o);
+    o.n_best = 4;
+    for (o.min_length = 0; o.min_length < 20; o.min_length += 9) {
+        ck_assert_ok(tfm_decoder_create(&d[0], plain, &o, &error), error);
+        ck_assert_ok(tfm_decoder_create(&d[1], moved, &o, &error), error);
+        for (int i = 0; i < 2; i++) ck_assert_ok(tfm_decoder_translate_ids(d[i], &sources[i], 1, &error), error);
+        ck_assert_uint_eq(tfm_decoder_count(d[0], 0), tfm_decoder_count(d[1], 0));
+        for (size_t rank = 0; rank < tfm_decoder_count(d[0], 0); rank++) {
+            const tfm_ids a = tfm_decoder_ids(d[0], 0, rank), b = tfm_decoder_ids(d[1], 0, rank);
+            ck_assert_uint_eq(a.size, b.size);
+            for (size_t i = 0; i < a.size; i++) ck_assert_int_eq(elsewhere(a.data[i]), b.data[i]);
+            ck_assert_double_eq_tol(tfm_decoder_score(d[0], 0, rank), tfm_decoder_score(d[1], 0, rank), 1e-6);
+        }
+        tfm_decoder_free(d[0]);
+        tfm_decoder_free(d[1]);
+    }
+    m.eos_id = OWN_VOCAB;
+    ck_assert_status(tfm_model_create(&(tfm_model *){NULL}, &m, NULL, &error), TFM_E_INVALID, error);
+    ck_assert_str_eq(error.message, "eos_id is 53, not below vocab_size 53");
+    tfm_model_free(plain);
+    tfm_model_free(moved);
+}
+END_TEST
+
 static Suite *decoder_suite(void)
 {
     Suite *suite = suite_create("decoder");
@@ -336,6 +399,7 @@ static Suite *decoder_suite(void)
     tcase_add_loop_test(tc, lengths_have_their_limits, 0, 2);
     tcase_add_test(tc, vocabulary_smaller_than_the_beam);
     tcase_add_loop_test(tc, weights_that_are_no_numbers_end, 0, TFM_DTYPE_INT8 + 1);
+    tcase_add_test(tc, reserved_ids_may_stand_anywhere);
     suite_add_tcase(suite, tc);
     return suite;
 }

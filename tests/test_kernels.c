@@ -21,7 +21,7 @@ START_TEST(tables_are_complete)
     const tfm_kernels *k = twin(_i);
 
     must(k->f32.tile && k->f32.pack_a && k->f32.pack_b && k->bf16.tile && k->bf16.pack_a && k->bf16.pack_b);
-    must(k->bias_relu && k->relu_backward && k->dropout && k->add_dropped && k->add && k->add_rows);
+    must(k->bias_relu && k->relu_backward && k->activate && k->activate_backward && k->dropout && k->add_dropped && k->add && k->add_rows);
     must(k->axpby && k->sum_squares && k->layer_norm && k->layer_norm_backward && k->attention);
     must(k->attention_backward && k->log_sum_exp && k->exponentials && k->scale_less && k->adam);
     ck_assert_ptr_eq(tfm_kernels_for(0), tfm_kernels_for(1u << 31));
@@ -361,6 +361,38 @@ START_TEST(relu_and_its_derivative_at_the_edges)
 }
 END_TEST
 
+/* The bounds of kernels.h, over all sizes of x and of rows; slopes by differences of the definition. */
+START_TEST(activations_and_their_slopes_agree)
+{
+    const tfm_kernels *k = twin(_i);
+    enum { N = 1003 };
+
+    for (uint32_t kind = TFM_ACTIVATION_GELU; kind <= TFM_ACTIVATION_SWISH; kind++) {
+        for (size_t i = 0; i < N; i++) x[i] = ((float)i - 501.0f) * (i % 2 ? 0.02f : 0.3f);
+        k->activate(y, x, N, kind);
+        for (size_t i = 0; i < N; i++) z[i] = 2.0f;
+        k->activate_backward(z, x, N, kind);
+        for (size_t i = 0; i < N; i++) {
+            const double at = (double)x[i], h = 1e-5;
+            const double slope = (oracle_activation(kind, at + h) - oracle_activation(kind, at - h)) / (2.0 * h);
+            ck_assert_double_le(fabs((double)y[i] - oracle_activation(kind, at)), fabs(at) * 2e-7);
+            ck_assert_double_le(fabs((double)z[i] / 2.0 - slope), 3e-6);
+        }
+        for (size_t n = 0; n < 20; n++) { /* in place, and no element more */
+            memcpy(z, x + 490, 20 * sizeof *z);
+            k->activate(z, z, n, kind);
+            same_bits(z, y + 490, n, "part");
+            same_bits(z + n, x + 490 + n, 20 - n, "rest");
+        }
+    }
+    x[0] = NAN, x[1] = INFINITY, x[2] = -1e30f, x[3] = 1e30f;
+    for (uint32_t kind = TFM_ACTIVATION_GELU; kind <= TFM_ACTIVATION_SWISH; kind++) {
+        k->activate(y, x, 4, kind);
+        must(isnan(y[0]) && y[1] == INFINITY && fabsf(y[2]) < 1e-6f && y[3] == 1e30f);
+    }
+}
+END_TEST
+
 START_TEST(adam_agrees_and_moves_without_gradient)
 {
     const tfm_kernels *k = twin(_i);
@@ -410,6 +442,7 @@ static Suite *suite(void)
     tcase_add_loop_test(c, rows_are_added, 0, 2);
     tcase_add_loop_test(c, rows_are_added_in_order, 0, 2);
     tcase_add_loop_test(c, relu_and_its_derivative_at_the_edges, 0, 2);
+    tcase_add_loop_test(c, activations_and_their_slopes_agree, 0, 2);
     tcase_add_loop_test(c, adam_agrees_and_moves_without_gradient, 0, 2);
     suite_add_tcase(s, c);
     return s;

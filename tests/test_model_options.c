@@ -33,7 +33,7 @@ START_TEST(options_are_set_by_name)
         {AT(vocab_size), {"4", "16777216", "37000"}, {4, 16777216, 37000}, {"3", "16777217", "0", "many"}},
         {AT(source_vocab_size), {"0", "16777216", "9"}, {0, 16777216, 9}, {"16777217", "-1", "x", "4294967300"}},
         {AT(norm_order), {"pre", "post", "1"}, {TFM_PRE_NORM, TFM_POST_NORM, 1}, {"2", "Pre", "none", "-1"}},
-        {AT(positions), {"paper", "halves", "learned"}, {0, 1, 2}, {"3", "sine", "pre", ""}},
+        {AT(positions), {"split", "halves", "learned"}, {3, 1, 2}, {"4", "sine", "pre", ""}},
         {AT(position_offset), {"0", "1048576", "2"}, {0, 1048576, 2}, {"1048577", "-1", "x", "2.5"}},
         {AT(max_positions), {"1", "1048576", "256"}, {1, 1048576, 256}, {"0", "1048577", "-1", "x"}},
         {AT(sharing), {"all", "target", "none"}, {0, 1, 2}, {"3", "ALL", "-1", "yes"}},
@@ -42,6 +42,14 @@ START_TEST(options_are_set_by_name)
         {AT(ffn_bias), {"0", "1", "0"}, {0, 1, 0}, {"2", "no", "-1", ""}},
         {AT(softmax_bias), {"0", "1", "0"}, {0, 1, 0}, {"2", "no", "-1", ""}},
         {AT(init), {"fused", "separate", "0"}, {TFM_INIT_FUSED, TFM_INIT_SEPARATE, 0}, {"2", "xavier", "-1", ""}},
+        {AT(activation), {"gelu", "gelu_tanh", "swish"}, {1, 2, 3}, {"4", "gelu-new", "-1", ""}},
+        {AT(embedding_norm), {"0", "1", "1"}, {0, 1, 1}, {"2", "yes", "-1", ""}},
+        {AT(plain_embedding), {"0", "1", "1"}, {0, 1, 1}, {"2", "yes", "-1", ""}},
+        {AT(own_ids), {"0", "1", "1"}, {0, 1, 1}, {"2", "yes", "-1", ""}},
+        {AT(pad_id), {"0", "16777215", "9"}, {0, 16777215, 9}, {"16777216", "x", "-1", ""}},
+        {AT(eos_id), {"0", "16777215", "9"}, {0, 16777215, 9}, {"16777216", "x", "-1", ""}},
+        {AT(bos_id), {"0", "16777215", "9"}, {0, 16777215, 9}, {"16777216", "x", "-1", ""}},
+        {AT(plain_source), {"0", "1", "1"}, {0, 1, 1}, {"2", "yes", "-1", ""}},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

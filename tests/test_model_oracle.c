@@ -8,6 +8,7 @@ typedef struct variant {
     uint32_t norm_order, positions, position_offset, sharing, source_vocab, start;
     uint32_t attention_bias, no_ffn_bias, softmax_bias;
     float eps;
+    uint32_t activation, embedding_norm, plain_embedding;
 } variant;
 
 /* m10 to m16: scale, heads, W^O, memory of the last layer, positions, sqrt(d), order of norms: each wrong in some row
@@ -30,7 +31,13 @@ static const variant variants[] = {
     {"one layer and three", 1, 3, 8, 16, 4, 0, 0, .norm_order = TFM_PRE_NORM, .attention_bias = 1, .eps = 1e-6f},
     {"a large eps", 2, 2, 16, 20, 4, 0, 0, .eps = 0.05f},
     {"everything", 2, 2, 17, 33, 3, 9, 7, TFM_PRE_NORM, TFM_POSITIONS_LEARNED, 1, TFM_SHARE_NONE, 13, TFM_START_ZERO, 1,
-     0, 1, 1e-3f},
+     0, 1, 1e-3f, TFM_ACTIVATION_GELU, 1, 1},
+    {"gelu", 1, 1, 8, 16, 2, 3, 5, .eps = 1e-6f, .activation = TFM_ACTIVATION_GELU},
+    {"gelu by tanh", 1, 1, 8, 19, 2, 3, 5, .eps = 1e-6f, .activation = TFM_ACTIVATION_GELU_TANH},
+    {"swish", 1, 1, 8, 16, 2, 3, 5, .eps = 1e-6f, .activation = TFM_ACTIVATION_SWISH},
+    {"split", 1, 1, 10, 16, 2, 3, 5, .eps = 1e-6f, .positions = TFM_POSITIONS_SPLIT, .position_offset = 1},
+    {"embedding norm", 1, 1, 8, 16, 2, 3, 5, .eps = 1e-5f, .embedding_norm = 1},
+    {"plain embedding", 1, 1, 8, 16, 2, 3, 5, .eps = 1e-6f, .plain_embedding = 1},
 };
 enum { VARIANTS = sizeof variants / sizeof *variants };
 
@@ -56,6 +63,9 @@ static tfm_model_options options_of(const variant *v)
     o.ffn_bias = !v->no_ffn_bias;
     o.softmax_bias = v->softmax_bias;
     o.layer_norm_eps = v->eps;
+    o.activation = v->activation;
+    o.embedding_norm = v->embedding_norm;
+    o.plain_embedding = v->plain_embedding;
     return o;
 }
 

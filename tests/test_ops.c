@@ -172,6 +172,7 @@ static void embed_op(trial *t)
                  &(tfm_embed){.table = t->in[0].data,
                               .d_table = t->in[0].grad,
                               .d = c->d,
+                              .scale = sqrtf((float)c->d),
                               .position = t->in[1].data,
                               .d_position = c->learned ? t->in[1].grad : NULL,
                               .ids = c->ids,

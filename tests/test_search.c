@@ -128,9 +128,9 @@ static size_t search_without_cache(tfm_beam *beam, tfm_block *block, const tfm_d
     tfm_arena arena = {0};
     size_t changes = 0;
 
-    tfm_beam_plan(beam, &arena, options, source.size + options->max_extra);
+    tfm_beam_plan(beam, &arena, options, TFM_EOS, source.size + options->max_extra);
     ck_assert(tfm_block_reserve(block, &g.allocator, arena.peak, &arena));
-    tfm_beam_plan(beam, &arena, options, source.size + options->max_extra);
+    tfm_beam_plan(beam, &arena, options, TFM_EOS, source.size + options->max_extra);
     tfm_beam_start(beam);
     while (!beam->done) {
         float logits[8 * GOLDEN_V];
@@ -143,7 +143,7 @@ static size_t search_without_cache(tfm_beam *beam, tfm_block *block, const tfm_d
             full_logits(logits + i * GOLDEN_V, source, prefixes[i], steps);
             if (steps + 1 < options->min_length) logits[i * GOLDEN_V + TFM_EOS] = -INFINITY;
             tfm_choice_begin(&rows[i], picks[i], tfm_beam_width(options));
-            tfm_choice_add(&rows[i], g.run.kernels, logits + i * GOLDEN_V, GOLDEN_V, 0, false);
+            tfm_choice_add(&rows[i], g.run.kernels, logits + i * GOLDEN_V, GOLDEN_V, 0, never_special);
             lse[i] = tfm_choice_lse(&rows[i]);
         }
         memcpy(before, prefixes, sizeof before);

@@ -240,4 +240,7 @@ static inline int testing_run(Suite *(*suite)(void))
         return TESTING_SKIPPED;                              \
     }
 
+/* Ids that a search never produces (tfm_choice_add). */
+static const int32_t never_special[2] = {TFM_PAD, TFM_BOS}, never_nothing[2] = {-1, -1};
+
 #endif

@@ -62,9 +62,10 @@ static const option_row rows[] = {
      OPTION_TEXT, AT(preset)},
     {"set", "KEY=VALUE",
      "any field of tfm_model_options: n_encoder_layers, n_decoder_layers, d_model, d_ff, n_heads, d_k, "
-     "d_v, norm_order=post|pre, positions=paper|halves|learned, position_offset, max_positions, "
+     "d_v, norm_order=post|pre, positions=paper|halves|learned|split, position_offset, max_positions, "
      "sharing=all|target|none, "
-     "start=bos|zero, attention_bias, ffn_bias, softmax_bias, init=fused|separate, layer_norm_eps, seed",
+     "start=bos|zero, attention_bias, ffn_bias, softmax_bias, init=fused|separate, layer_norm_eps, seed, "
+     "activation=relu|gelu|gelu_tanh|swish, embedding_norm, plain_embedding",
      OPTION_LIST, AT(sets)},
 
     {.kind = OPTION_HEADING, .help = "How long (the first limit reached ends the training)"},

@@ -45,7 +45,12 @@ static const char *norm_word(const tfm_model_options *o)
 
 static const char *positions_word(const tfm_model_options *o)
 {
-    return word(o->positions, "paper", "halves", "learned");
+    return o->positions == TFM_POSITIONS_SPLIT ? "split" : word(o->positions, "paper", "halves", "learned");
+}
+
+static const char *activation_word(const tfm_model_options *o)
+{
+    return o->activation == TFM_ACTIVATION_SWISH ? "swish" : word(o->activation, "relu", "gelu", "gelu_tanh");
 }
 
 static const char *sharing_word(const tfm_model_options *o)
@@ -81,7 +86,12 @@ static void print_configuration(const inspection *i)
     printf("  norm_order %s, layer_norm_eps %g, positions %s from %u", norm_word(o), (double)o->layer_norm_eps,
            positions_word(o), o->position_offset);
     if (o->positions == TFM_POSITIONS_LEARNED) printf(", at most %u", o->max_positions);
-    printf("\n  attention_bias %u, ffn_bias %u, softmax_bias %u\n", o->attention_bias, o->ffn_bias, o->softmax_bias);
+    printf("\n  attention_bias %u, ffn_bias %u, softmax_bias %u, activation %s\n", o->attention_bias, o->ffn_bias,
+           o->softmax_bias, activation_word(o));
+    if (o->embedding_norm || o->plain_embedding)
+        printf("  embedding_norm %u, plain_embedding %u\n", o->embedding_norm, o->plain_embedding);
+    if (o->own_ids)
+        printf("  pad_id %u, eos_id %u, bos_id %u, plain_source %u\n", o->pad_id, o->eos_id, o->bos_id, o->plain_source);
     const tfm_tokenizer *tokenizer = i->model ? tfm_model_tokenizer(i->model) : NULL;
     if (tokenizer)
         printf("  tokenizer %s, %u entries\n", tokenizer_kind_name(tokenizer), tfm_tokenizer_vocab_size(tokenizer));
@@ -197,7 +207,8 @@ static void json_configuration(const inspection *i)
            norm_word(o));
     printf("\"positions\":\"%s\",\"position_offset\":%u,\"max_positions\":%u,\"attention_bias\":%u,\"ffn_bias\":%u,",
            positions_word(o), o->position_offset, o->max_positions, o->attention_bias, o->ffn_bias);
-    printf("\"softmax_bias\":%u,\"layer_norm_eps\":%.9g", o->softmax_bias, (double)o->layer_norm_eps);
+    printf("\"softmax_bias\":%u,\"layer_norm_eps\":%.9g,\"activation\":\"%s\",\"embedding_norm\":%u,\"plain_embedding\":%u",
+           o->softmax_bias, (double)o->layer_norm_eps, activation_word(o), o->embedding_norm, o->plain_embedding);
 }
 
 static void json_costs(const inspection *i)

@@ -36,7 +36,7 @@ tfm_status tfm_decoder_translate(tfm_decoder *decoder, const tfm_text *lines, si
     tfm_status status;
 
     if (!d) return tfm_fail(error, TFM_E_INVALID, "decoder is NULL");
-    const tfm_encode_rules rules = {"line", d->options.replace_invalid, true};
+    const tfm_encode_rules rules = {"line", d->options.replace_invalid, true, tfm_config_end(&d->model->weights.options, true)};
     tfm_search_clear(d->search);
     status = check_text(d, lines, n_lines, "lines", error);
     if (!status) status = tfm_encode_lines(&d->sources, d->model->tokenizer, lines, n_lines, &rules, error);
@@ -53,8 +53,8 @@ tfm_status tfm_decoder_logprobs(tfm_decoder *decoder, const tfm_text *sources, c
     tfm_status status;
 
     if (!d) return tfm_fail(error, TFM_E_INVALID, "decoder is NULL");
-    const tfm_encode_rules source = {"source line", d->options.replace_invalid, false};
-    const tfm_encode_rules target = {"target line", d->options.replace_invalid, false};
+    const tfm_encode_rules source = {"source line", d->options.replace_invalid, false, tfm_config_end(&d->model->weights.options, true)};
+    const tfm_encode_rules target = {"target line", d->options.replace_invalid, false, tfm_config_end(&d->model->weights.options, false)};
     const tfm_tokenizer *tokenizer = d->model->tokenizer;
     tfm_score_clear(d->score);
     status = check_text(d, sources, n_pairs, "sources", error);

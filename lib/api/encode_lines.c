@@ -33,7 +33,7 @@ static tfm_status repair(tfm_encoded *e, tfm_text *line, tfm_error *error)
 }
 
 /* Appends the ids of a line and EOS. */
-static tfm_status append(tfm_encoded *e, const tfm_tokenizer *tokenizer, tfm_text line, tfm_error *error)
+static tfm_status append(tfm_encoded *e, const tfm_tokenizer *tokenizer, tfm_text line, int32_t eos, tfm_error *error)
 {
     size_t n = line.size / 2 + 8; /* a guess: more than one token in two bytes is rare */
 
@@ -48,7 +48,7 @@ static tfm_status append(tfm_encoded *e, const tfm_tokenizer *tokenizer, tfm_tex
         again = n > room;
     }
     e->n_ids += n;
-    e->ids[e->n_ids++] = TFM_EOS;
+    if (eos >= 0) e->ids[e->n_ids++] = eos;
     return TFM_OK;
 }
 
@@ -65,7 +65,7 @@ static tfm_status encode_line(tfm_encoded *e, const tfm_tokenizer *tokenizer, tf
                         rules->side, number, invalid);
     if (invalid != SIZE_MAX) status = repair(e, &line, error);
     if (status || (rules->blank_is_empty && tfm_line_is_blank(line))) return status;
-    return append(e, tokenizer, line, error);
+    return append(e, tokenizer, line, rules->eos, error);
 }
 
 tfm_status tfm_encode_lines(tfm_encoded *encoded, const tfm_tokenizer *tokenizer, const tfm_text *lines, size_t n,

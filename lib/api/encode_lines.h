@@ -19,6 +19,7 @@ typedef struct tfm_encode_rules {
     const char *side;     /* how errors call a line: "line", "source line" */
     bool replace_invalid; /* invalid UTF-8 becomes U+FFFD                  */
     bool blank_is_empty;  /* a line of white space gives no ids; else EOS  */
+    int32_t eos;          /* what is appended to each line; -1: nothing    */
 } tfm_encode_rules;
 
 tfm_status tfm_encode_lines(tfm_encoded *encoded, const tfm_tokenizer *tokenizer, const tfm_text *lines, size_t n,

@@ -1,14 +1,11 @@
-/* Embedding and position: sqrt(d) E[id] + PE(pos), then dropout (3.4, 3.5, 5.4). */
+/* Embedding and position: scale E[id] + PE(pos), then dropout (3.4, 3.5, 5.4). */
 #include "autograd/ops.h"
-
-#include <math.h>
 
 enum { PIECE = 32, COLUMNS = 64 };
 
 typedef struct embed_args {
     tfm_embed e;
     tfm_value *y;
-    float scale; /* sqrt(d) */
     tfm_dropout dropout;
 } embed_args;
 
@@ -36,7 +33,7 @@ static void forward_rows(const void *args, size_t begin, size_t end, size_t thre
     for (size_t r = begin; r < end; r++) {
         float *y = a->y->data + r * d;
         memcpy(y, a->e.position + a->e.positions[r] * d, d * sizeof *y);
-        if (a->e.ids[r] >= 0) p->run->kernels->axpby(y, a->scale, embedding(p, (size_t)a->e.ids[r], thread), 1.0f, d);
+        if (a->e.ids[r] >= 0) p->run->kernels->axpby(y, a->e.scale, embedding(p, (size_t)a->e.ids[r], thread), 1.0f, d);
         p->run->kernels->dropout(y, y, d, &a->dropout, (uint32_t)r, 0);
     }
 }
@@ -55,7 +52,7 @@ static void scatter_columns(const void *args, size_t begin, size_t end, size_t t
     for (size_t r = 0; r < a->y->rows; r++) {
         float *dy = a->y->grad + r * d + begin;
         if (a->dropout.threshold) p->run->kernels->dropout(dy, dy, n, &a->dropout, (uint32_t)r, begin);
-        if (a->e.ids[r] >= 0) p->run->kernels->axpby(a->e.d_table + (size_t)a->e.ids[r] * d + begin, a->scale, dy, 1.0f, n);
+        if (a->e.ids[r] >= 0) p->run->kernels->axpby(a->e.d_table + (size_t)a->e.ids[r] * d + begin, a->e.scale, dy, 1.0f, n);
         if (a->e.d_position) p->run->kernels->add(a->e.d_position + a->e.positions[r] * d + begin, dy, n);
     }
 }
@@ -71,7 +68,7 @@ static void embed_backward(tfm_run *run, const void *args)
 
 void tfm_op_embed(tfm_run *run, tfm_value *y, const tfm_embed *embed)
 {
-    const embed_args args = {*embed, y, sqrtf((float)embed->d), tfm_run_dropout(run, embed->rate, embed->site)};
+    const embed_args args = {*embed, y, tfm_run_dropout(run, embed->rate, embed->site)};
     const pass p = {&args, run};
 
     tfm_run_enter(run, TFM_WORK_EMBED, 0.0);

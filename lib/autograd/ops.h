@@ -22,13 +22,14 @@ typedef struct tfm_norm {
     float eps;
 } tfm_norm;
 
-/* Embedding of ids and their positions, 3.4 and 3.5: y = dropout(sqrt(d) E[id] + PE(offset + position)). */
+/* Embedding of ids and their positions, 3.4 and 3.5: y = dropout(scale E[id] + PE(offset + position)). */
 typedef struct tfm_embed {
     const float *table; /* [vocab][d] */
     float *d_table;
     const float *position; /* [>= longest + offset][d]: row of position p stands at p * d */
     float *d_position;     /* learned positions only */
     size_t d;
+    float scale;           /* sqrt(d), or 1 */
     const int32_t *ids;    /* one per row; < 0: the zero vector (the start of tensor2tensor) */
     const uint32_t *positions; /* one per row */
     float rate;            /* dropout */
@@ -40,6 +41,10 @@ void tfm_op_embed(tfm_run *run, tfm_value *y, const tfm_embed *embed);
 
 /* y = x W^T + b (3.2.2); with relu: max(0, .), then dropout (3.3). */
 void tfm_op_linear(tfm_run *run, tfm_value *y, tfm_value *x, const tfm_linear *w, bool relu, float rate, uint32_t site);
+
+/* y = dropout(f(x)), f one of TFM_ACTIVATION_* but ReLU, or nothing; x has no other consumer. y may lie over x when nothing records. */
+enum { TFM_NO_ACTIVATION = 255 };
+void tfm_op_activate(tfm_run *run, tfm_value *y, tfm_value *x, uint32_t activation, float rate, uint32_t site);
 
 /* The product of a linear layer by itself, for operations that hold one: y [rows][out] of x [rows][in]. dropout may be NULL. */
 void tfm_linear_product(tfm_run *run, float *y, const float *x, size_t rows, const tfm_linear *w, bool relu,

@@ -3,7 +3,8 @@
 
 #include <math.h>
 
-void tfm_beam_plan(tfm_beam *beam, tfm_arena *arena, const tfm_decoder_options *options, size_t max_length)
+void tfm_beam_plan(tfm_beam *beam, tfm_arena *arena, const tfm_decoder_options *options, int32_t eos,
+                   size_t max_length)
 {
     size_t links;
 
@@ -13,6 +14,7 @@ void tfm_beam_plan(tfm_beam *beam, tfm_arena *arena, const tfm_decoder_options *
     }
     *beam = (tfm_beam){
         .options = options,
+        .eos = eos,
         .max_length = max_length,
         .alive = tfm_arena_take(arena, options->beam, sizeof(double)),
         .links = tfm_arena_take(arena, links, sizeof(tfm_beam_link)),
@@ -144,7 +146,7 @@ void tfm_beam_advance(tfm_beam *beam, const tfm_choice *rows, const double *lse,
     beam->steps++;
     for (size_t i = 0; i < h.n; i++) {
         const tfm_candidate *c = &h.at[i];
-        if (c->token == TFM_EOS) {
+        if (c->token == beam->eos) {
             finish(beam, (tfm_beam_end){c->logprob / penalty, (uint32_t)beam->steps, c->row});
         } else if (n < o->beam) {
             links[n] = (tfm_beam_link){c->row, c->token};
@@ -170,7 +172,7 @@ size_t tfm_beam_result(const tfm_beam *beam, size_t rank, int32_t *ids, double *
 
     *score = ended ? beam->finished[rank].score : beam->alive[rank];
     if (!ids) return length;
-    if (ended) ids[--i] = TFM_EOS;
+    if (ended) ids[--i] = beam->eos;
     while (i--) {
         const tfm_beam_link *link = &beam->links[i * beam->options->beam + slot];
         ids[i] = link->token;

@@ -29,6 +29,7 @@ typedef struct tfm_beam_end {
 
 typedef struct tfm_beam {
     const tfm_decoder_options *options; /* beam, alpha, n_best, stop_rule, allow_special */
+    int32_t eos;                        /* id of EOS                                     */
     size_t max_length;                  /* tokens, EOS counted; 1..UINT32_MAX            */
     size_t steps;                       /* tokens of every live hypothesis               */
     size_t n_alive, n_finished;
@@ -39,7 +40,7 @@ typedef struct tfm_beam {
 } tfm_beam;
 
 /* Takes room from the arena (measuring or placing); options are lent. */
-void tfm_beam_plan(tfm_beam *beam, tfm_arena *arena, const tfm_decoder_options *options, size_t max_length);
+void tfm_beam_plan(tfm_beam *beam, tfm_arena *arena, const tfm_decoder_options *options, int32_t eos, size_t max_length);
 
 /* One live hypothesis of no tokens. */
 void tfm_beam_start(tfm_beam *beam);

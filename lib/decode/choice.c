@@ -44,11 +44,11 @@ static float threshold(const tfm_choice *c)
 }
 
 static void look_for_picks(tfm_choice *c, const tfm_kernels *kernels, const float *logits, size_t n, size_t first,
-                           bool special)
+                           const int32_t *never)
 {
     for (size_t i = 0; (i += kernels->first_above(logits + i, n - i, threshold(c))) < n; i++) {
-        const size_t token = first + i;
-        if (special || (token != TFM_PAD && token != TFM_BOS)) keep(c, (tfm_pick){logits[i], (int32_t)token});
+        const int32_t token = (int32_t)(first + i);
+        if (token != never[0] && token != never[1]) keep(c, (tfm_pick){logits[i], token});
     }
 }
 
@@ -63,7 +63,7 @@ static void add_sum(tfm_choice *c, float max, double total)
 }
 
 void tfm_choice_add(tfm_choice *c, const tfm_kernels *kernels, const float *logits, size_t n, size_t first,
-                    bool special)
+                    const int32_t never[static 2])
 {
     for (size_t i = 0; i < n; i += TFM_SUM_BLOCK) {
         const size_t block = n - i < TFM_SUM_BLOCK ? n - i : TFM_SUM_BLOCK;
@@ -71,7 +71,7 @@ void tfm_choice_add(tfm_choice *c, const tfm_kernels *kernels, const float *logi
         const double total = kernels->exp_sum(logits + i, block, &max);
 
         add_sum(c, max, total);
-        if (max > threshold(c)) look_for_picks(c, kernels, logits + i, block, first + i, special);
+        if (max > threshold(c)) look_for_picks(c, kernels, logits + i, block, first + i, never);
     }
 }
 

@@ -24,11 +24,11 @@ void tfm_choice_begin(tfm_choice *choice, tfm_pick *picks, size_t most);
 
 /*
  * Takes in logits of tokens first, first + 1, ..., n of them; first is a multiple of TFM_SUM_BLOCK, and n too unless it
- * is the end of the row. The best ones are kept, of equal ones the lower tokens; PAD and BOS only with special, and
- * neither -inf nor what is not a number. All count in the sum.
+ * is the end of the row. The best ones are kept, of equal ones the lower tokens; never
+ * the two of never (-1: none), -inf or what is not a number. All count in the sum.
  */
 void tfm_choice_add(tfm_choice *choice, const tfm_kernels *kernels, const float *logits, size_t n, size_t first,
-                    bool special);
+                    const int32_t never[static 2]);
 
 /*
  * log-sum-exp of all logits; -inf when all are, NaN when any is not a number.

@@ -89,7 +89,7 @@ static void plan(batch *b, tfm_arena *arena)
     b->slot = tfm_arena_take(arena, b->slots, sizeof *b->slot);
     for (size_t i = 0; i < b->slots; i++) {
         tfm_beam beam;
-        tfm_beam_plan(&beam, arena, &w->options, b->longest);
+        tfm_beam_plan(&beam, arena, &w->options, (int32_t)w->transformer.weights->options.eos_id, b->longest);
         if (arena->base && !arena->bad) b->slot[i].beam = beam;
     }
     b->live = tfm_arena_take(arena, b->slots, sizeof *b->live);
@@ -161,16 +161,17 @@ static void choose_rows(const void *args, const tfm_strip *strip, size_t begin, 
 {
     const batch *b = args;
     const tfm_decoder_options *o = &b->w->options;
+    const size_t eos = b->w->transformer.weights->options.eos_id - strip->first_col; /* huge in a strip before */
+    int32_t never[2];
 
+    tfm_workspace_never(b->w, never);
     for (size_t i = begin; i < end; i++) {
         const size_t row = strip->first_row + i;
         float *logits = strip->y + i * strip->cols;
 
-        if (!strip->first_col) {
-            tfm_choice_begin(&b->choices[row], b->picks + row * b->width, b->width);
-            if (b->positions[row] + 1 < o->min_length) logits[TFM_EOS] = -INFINITY;
-        }
-        tfm_choice_add(&b->choices[row], b->w->run.kernels, logits, strip->cols, strip->first_col, o->allow_special);
+        if (!strip->first_col) tfm_choice_begin(&b->choices[row], b->picks + row * b->width, b->width);
+        if (eos < strip->cols && b->positions[row] + 1 < o->min_length) logits[eos] = -INFINITY;
+        tfm_choice_add(&b->choices[row], b->w->run.kernels, logits, strip->cols, strip->first_col, never);
     }
 }
 

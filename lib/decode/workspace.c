@@ -61,7 +61,16 @@ tfm_status tfm_workspace_reach(tfm_workspace *w, size_t length, tfm_error *error
 
 int32_t tfm_workspace_start(const tfm_workspace *w)
 {
-    return w->transformer.weights->options.start == TFM_START_ZERO ? -1 : TFM_BOS;
+    return tfm_config_start(&w->transformer.weights->options);
+}
+
+void tfm_workspace_never(const tfm_workspace *w, int32_t never[static 2])
+{
+    const tfm_model_options *o = &w->transformer.weights->options;
+    const bool all = !w->options.allow_special;
+
+    never[0] = all && o->pad_id != o->eos_id ? (int32_t)o->pad_id : -1;
+    never[1] = all && o->bos_id != o->eos_id ? (int32_t)o->bos_id : -1;
 }
 
 static tfm_status check_ids(tfm_ids ids, uint32_t vocab, const char *name, size_t index, tfm_error *error)

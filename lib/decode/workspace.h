@@ -28,6 +28,8 @@ size_t tfm_workspace_longest(const tfm_workspace *w);
 tfm_status tfm_workspace_reach(tfm_workspace *w, size_t length, tfm_error *error);
 /* First input of the decoder: BOS, or -1 for the zero vector. */
 int32_t tfm_workspace_start(const tfm_workspace *w);
+/* The ids that are never produced, -1 where there is none: PAD, and BOS unless it is EOS too. */
+void tfm_workspace_never(const tfm_workspace *w, int32_t never[static 2]);
 
 /* Are all ids in the vocabulary, and no sequence too long? */
 tfm_status tfm_workspace_check_sources(const tfm_workspace *w, const tfm_ids *sources, size_t n, tfm_error *error);

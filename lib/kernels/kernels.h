@@ -104,6 +104,12 @@ typedef struct tfm_kernels {
                       uint64_t first);
     /* dy = y > 0 ? dy * scale : 0: backward of ReLU and the dropout after it. */
     void (*relu_backward)(float *dy, const float *y, size_t n, float scale);
+    /*
+     * y = f(x), x == y allowed, and dy becomes dy f'(x); kind: TFM_ACTIVATION_*, but for ReLU.
+     * error: |y - exact| <= |x| 2e-7; of f' below 3e-6.
+     */
+    void (*activate)(float *y, const float *x, size_t n, uint32_t kind);
+    void (*activate_backward)(float *dy, const float *x, size_t n, uint32_t kind);
     /* y = x * mask / (1 - P), elements first .. first + n of a row; first is a multiple of 8; x == y allowed. */
     void (*dropout)(float *y, const float *x, size_t n, const tfm_dropout *dropout, uint32_t row, uint64_t first);
     /* y = x + s * mask / (1 - P), the first n elements of a row; y may be x or s. */

@@ -35,6 +35,8 @@ const tfm_kernels *TWIN(tfm_kernels_table)(void)
         .i8_product = INT8(tfm_i8_product),
         .bias_relu = ROWS(tfm_bias_relu),
         .relu_backward = ROWS(tfm_relu_backward),
+        .activate = ROWS(tfm_activate),
+        .activate_backward = ROWS(tfm_activate_backward),
         .dropout = ROWS(tfm_dropout),
         .add_dropped = ROWS(tfm_add_dropped),
         .add = ROWS(tfm_add_to),

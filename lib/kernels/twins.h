@@ -15,6 +15,8 @@ void TWIN(tfm_i8_product)(float *c, size_t ldc, const int8_t *a, size_t a_row, c
 void TWIN(tfm_bias_relu)(float *y, const float *bias, size_t n, bool relu, const tfm_dropout *dropout, uint32_t row,
                           uint64_t first);
 void TWIN(tfm_relu_backward)(float *dy, const float *y, size_t n, float scale);
+void TWIN(tfm_activate)(float *y, const float *x, size_t n, uint32_t kind);
+void TWIN(tfm_activate_backward)(float *dy, const float *x, size_t n, uint32_t kind);
 void TWIN(tfm_dropout)(float *y, const float *x, size_t n, const tfm_dropout *dropout, uint32_t row, uint64_t first);
 void TWIN(tfm_add_dropped)(float *y, const float *x, const float *s, size_t n, const tfm_dropout *dropout, uint32_t row);
 void TWIN(tfm_add_to)(float *y, const float *x, size_t n);

@@ -38,7 +38,7 @@ static const field fields[] = {
     FIELD(vocab_size, U32, 4, 16777216, NULL),
     FIELD(source_vocab_size, U32, 0, 16777216, NULL),
     FIELD(norm_order, U32, 0, 1, "post", "pre"),
-    FIELD(positions, U32, 0, 2, "paper", "halves", "learned"),
+    FIELD(positions, U32, 0, 3, "paper", "halves", "learned", "split"),
     FIELD(position_offset, U32, 0, 1048576, NULL),
     FIELD(max_positions, U32, 1, 1048576, NULL),
     FIELD(sharing, U32, 0, 2, "all", "target", "none"),
@@ -49,6 +49,14 @@ static const field fields[] = {
     FIELD(init, U32, 0, 1, "fused", "separate"),
     FIELD(layer_norm_eps, F32, 1e-30, 1.0, NULL),
     FIELD(seed, U64, 0, 18446744073709551615.0, NULL),
+    FIELD(activation, U32, 0, 3, "relu", "gelu", "gelu_tanh", "swish"),
+    FIELD(embedding_norm, U32, 0, 1, NULL),
+    FIELD(plain_embedding, U32, 0, 1, NULL),
+    FIELD(own_ids, U32, 0, 1, NULL),
+    FIELD(pad_id, U32, 0, 16777215, NULL),
+    FIELD(eos_id, U32, 0, 16777215, NULL),
+    FIELD(bos_id, U32, 0, 16777215, NULL),
+    FIELD(plain_source, U32, 0, 1, NULL),
 };
 enum { N_FIELDS = sizeof fields / sizeof *fields };
 
@@ -173,6 +181,25 @@ tfm_status tfm_config_set(tfm_model_options *options, const char *name, const ch
     return TFM_OK;
 }
 
+static tfm_status check_ids(tfm_model_options *o, tfm_error *error)
+{
+    const struct {
+        const char *name;
+        uint32_t id;
+    } ids[] = {{"pad_id", o->pad_id}, {"eos_id", o->eos_id}, {"bos_id", o->bos_id}};
+
+    if (!o->own_ids) {
+        o->pad_id = TFM_PAD;
+        o->eos_id = TFM_EOS;
+        o->bos_id = TFM_BOS;
+        return TFM_OK;
+    }
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+        if (ids[i].id >= o->vocab_size)
+            return tfm_fail(error, TFM_E_INVALID, "%s is %u, not below vocab_size %u", ids[i].name, ids[i].id, o->vocab_size);
+    return TFM_OK;
+}
+
 tfm_status tfm_config_check(tfm_model_options *o, tfm_error *error)
 {
     for (size_t i = 0; i < N_FIELDS; i++)
@@ -196,7 +223,17 @@ tfm_status tfm_config_check(tfm_model_options *o, tfm_error *error)
     if (o->positions == TFM_POSITIONS_LEARNED && o->position_offset >= o->max_positions)
         return tfm_fail(error, TFM_E_INVALID, "position_offset is %u, not below max_positions %u", o->position_offset,
                         o->max_positions);
-    return TFM_OK;
+    return check_ids(o, error);
+}
+
+int32_t tfm_config_start(const tfm_model_options *o)
+{
+    return o->start == TFM_START_ZERO ? -1 : (int32_t)o->bos_id;
+}
+
+int32_t tfm_config_end(const tfm_model_options *o, bool source)
+{
+    return source && o->plain_source ? -1 : (int32_t)o->eos_id;
 }
 
 void tfm_config_costs(tfm_model_costs *c, const tfm_model_options *o, uint32_t n, uint32_t m)
@@ -215,6 +252,7 @@ void tfm_config_costs(tfm_model_costs *c, const tfm_model_options *o, uint32_t n
     if (o->sharing != TFM_SHARE_ALL) c->embeddings += o->source_vocab_size * d;
     if (o->sharing == TFM_SHARE_NONE) c->embeddings += V * d;
     if (o->positions == TFM_POSITIONS_LEARNED) c->embeddings += 2 * (uint64_t)o->max_positions * d;
+    if (o->embedding_norm) c->embeddings += 2 * norm;
     c->parameters = c->encoder + c->decoder + c->embeddings;
     c->source_macs = ne * (attention + ffn) + nd * (double)d * (double)(hk + hv) + ne * n * (double)(hk + hv);
     c->target_macs = nd * (attention + (double)d * (double)(hk + hv) + ffn) + (double)V * (double)d +

@@ -14,6 +14,12 @@ tfm_status tfm_config_set(tfm_model_options *options, const char *name, const ch
 /* Checks a configuration and resolves its zeros (d_k, d_v, source_vocab_size); errors name field, value and limit. */
 tfm_status tfm_config_check(tfm_model_options *options, tfm_error *error);
 
+/* What the decoder reads first: bos_id, or -1 for the zero vector. options is checked. */
+int32_t tfm_config_start(const tfm_model_options *options);
+
+/* What ends a text: eos_id, or -1 where nothing ends a source. options is checked. */
+int32_t tfm_config_end(const tfm_model_options *options, bool source);
+
 /* options is checked. n source and m target tokens a sentence. */
 void tfm_config_costs(tfm_model_costs *costs, const tfm_model_options *options, uint32_t n, uint32_t m);
 

@@ -63,6 +63,8 @@ static void add_ends(walk *w, const tfm_weights *from)
     to->decoder_norm = from->decoder_norm;
     to->source_position = from->source_position;
     to->target_position = from->target_position;
+    to->source_norm = from->source_norm;
+    to->target_norm = from->target_norm;
 }
 
 static void add_all(walk *w, const tfm_weights *from)

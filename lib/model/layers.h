@@ -37,11 +37,11 @@ void tfm_self_attention(tfm_run *run, tfm_value *y, tfm_value *x, const tfm_laye
 /* Queries from x, keys and values from memory (or the cache). */
 void tfm_cross_attention(tfm_run *run, tfm_value *y, tfm_value *x, tfm_value *memory, const tfm_layer *layer,
                          const tfm_attention_layer *w);
-/* y = max(0, x W1 + b1) W2 + b2, eq. (2). */
+/* y = f(x W1 + b1) W2 + b2, eq. (2); f: max(0, .), or another activation. */
 void tfm_feedforward(tfm_run *run, tfm_value *y, tfm_value *x, const tfm_layer *layer, const tfm_feedforward_layer *w,
                      bool decoder);
 
-/* y [rows][d] = embedded tokens of a side. */
+/* y [rows][d] = embedded tokens of a side, with their norm where there is one. */
 void tfm_embed_tokens(tfm_run *run, tfm_value *y, const tfm_transformer *t, const tfm_tokens *tokens, bool decoder);
 
 /* Keys and values of the new rows, which stand in qkv from a column on, go to the cache; returns the layer's. */

@@ -1,4 +1,4 @@
-/* Positional encoding (3.5): the paper's interleaved form and the concatenated halves of tensor2tensor (PAPER 1.6). */
+/* Positional encoding (3.5): the paper's interleaved form, and two with all sines before all cosines (PAPER 1.6). */
 #include "model/forward.h"
 
 #include <math.h>
@@ -14,10 +14,11 @@ static void paper_column(float *to, size_t rows, size_t d, size_t j, double offs
     }
 }
 
-static void halves_columns(float *to, size_t rows, size_t d, size_t i, double offset)
+/* The last of n frequencies is 1 / 10000. */
+static void halves_columns(float *to, size_t rows, size_t d, size_t i, double offset, size_t n)
 {
     const size_t half = d / 2;
-    const double power = pow(10000.0, -(double)i / (double)(half > 1 ? half - 1 : 1));
+    const double power = pow(10000.0, -(double)i / (double)(n > 1 ? n - 1 : 1));
 
     for (size_t r = 0; r < rows; r++) {
         const double angle = (offset + (double)r) * power;
@@ -28,10 +29,11 @@ static void halves_columns(float *to, size_t rows, size_t d, size_t i, double of
 
 void tfm_position_fill(float *to, size_t rows, size_t d, uint32_t form, size_t offset)
 {
-    if (form != TFM_POSITIONS_HALVES) {
+    if (form != TFM_POSITIONS_HALVES && form != TFM_POSITIONS_SPLIT) {
         for (size_t j = 0; j < d; j++) paper_column(to, rows, d, j, (double)offset);
         return;
     }
-    for (size_t i = 0; i < d / 2; i++) halves_columns(to, rows, d, i, (double)offset);
+    const size_t n = d / 2 + (form == TFM_POSITIONS_SPLIT); /* the paper's frequencies end one short of 1 / 10000 */
+    for (size_t i = 0; i < d / 2; i++) halves_columns(to, rows, d, i, (double)offset, n);
     for (size_t r = 0; r < rows && d % 2; r++) to[r * d + d - 1] = 0.0f;
 }

@@ -129,9 +129,13 @@ static void embeddings(walk *at)
     w->output = w->target_embedding;
     if (o->sharing == TFM_SHARE_NONE) matrix(at, &w->output, "", "output.weight", TFM_INITIAL_NORMAL, 0, V, d);
     bias(at, &w->output, "", "output.bias", o->softmax_bias);
-    if (o->positions != TFM_POSITIONS_LEARNED) return;
-    position(at, &w->source_position, "encoder.position.weight");
-    position(at, &w->target_position, "decoder.position.weight");
+    if (o->positions == TFM_POSITIONS_LEARNED) {
+        position(at, &w->source_position, "encoder.position.weight");
+        position(at, &w->target_position, "decoder.position.weight");
+    }
+    if (!o->embedding_norm) return;
+    norm(at, &w->source_norm, "encoder.embedding.", "norm.weight", "norm.bias");
+    norm(at, &w->target_norm, "decoder.embedding.", "norm.weight", "norm.bias");
 }
 
 static void walk_all(walk *at)

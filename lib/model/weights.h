@@ -52,6 +52,7 @@ typedef struct tfm_weights {
     tfm_norm encoder_norm, decoder_norm; /* pre-norm only: gamma NULL otherwise */
     tfm_linear source_embedding, target_embedding, output; /* [V][d]; may be one matrix */
     tfm_linear source_position, target_position;           /* learned; weight NULL otherwise */
+    tfm_norm source_norm, target_norm;                     /* embedding_norm; gamma NULL otherwise */
 } tfm_weights;
 
 tfm_status tfm_weights_create(tfm_weights *w, const tfm_model_options *options, const tfm_allocator *allocator,

@@ -55,7 +55,7 @@ static tfm_status run_piece(tfm_training *t, tfm_sums *sums, tfm_error *error)
 tfm_status tfm_batch_run(tfm_training *t, const tfm_dataset *data, const tfm_batches *b, size_t batch, bool training,
                          tfm_sums *sums, tfm_error *error)
 {
-    const int32_t start = t->weights.options.start == TFM_START_ZERO ? -1 : TFM_BOS;
+    const int32_t start = tfm_config_start(&t->weights.options);
     const size_t end = b->start[batch + 1];
     tfm_run *run = &t->run;
     tfm_status status = TFM_OK;

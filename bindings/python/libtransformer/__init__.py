@@ -9,8 +9,8 @@ TrainerOptions, AttentionOptions, BleuOptions, MeasureOptions list them. Every f
 """
 from . import measure
 from ._library import lib as _lib
-from .constants import (AttentionKind, BleuSmooth, BleuTokenize, Dtype, Event, Init, LogLevel, NormOrder, Positions,
-                        ProfileKind, Sharing, Smoothing, Special, Start, Status, StopRule, TokenizerKind)
+from .constants import (Activation, AttentionKind, BleuSmooth, BleuTokenize, Dtype, Event, Init, LogLevel, NormOrder,
+                        Positions, ProfileKind, Sharing, Smoothing, Special, Start, Status, StopRule, TokenizerKind)
 from .errors import (BusyError, CancelledError, ClosedError, FileError, FormatError, InvalidError, OutOfMemoryError,
                      TransformerError, UnsupportedError)
 from .evaluation import bleu
@@ -24,8 +24,8 @@ from .trainer import Trainer
 from .translator import Hypothesis, Score, Translator
 
 __all__ = [
-    "AttentionKind", "AttentionOptions", "BleuOptions", "BleuResult", "BleuSmooth", "BleuTokenize", "BusyError",
-    "CancelledError", "ClosedError", "DataReport", "Dtype", "Event", "FileError", "FormatError", "Hypothesis", "Init",
+    "Activation", "AttentionKind", "AttentionOptions", "BleuOptions", "BleuResult", "BleuSmooth", "BleuTokenize",
+    "BusyError", "CancelledError", "ClosedError", "DataReport", "Dtype", "Event", "FileError", "FormatError", "Hypothesis", "Init",
     "InvalidError", "LoadOptions", "LogLevel", "MeasureOptions", "Measurement", "Metrics", "Model", "ModelCosts",
     "ModelOptions", "NormOrder", "OutOfMemoryError", "Parameters", "Positions", "ProfileEntry", "ProfileKind", "Score",
     "Sharing", "Smoothing", "Special", "Start", "Status", "StopRule", "Tokenizer", "TokenizerKind", "TokenizerOptions",

@@ -81,6 +81,14 @@ class tfm_model_options(Structure):
         ("reserved", c_uint32),
         ("seed", c_uint64),
         ("allocator", POINTER(tfm_allocator)),
+        ("activation", c_uint32),
+        ("embedding_norm", c_uint32),
+        ("plain_embedding", c_uint32),
+        ("own_ids", c_uint32),
+        ("pad_id", c_uint32),
+        ("eos_id", c_uint32),
+        ("bos_id", c_uint32),
+        ("plain_source", c_uint32),
     ]
 
 

@@ -90,11 +90,13 @@ class Positions(IntEnum):
     PAPER: 3.5: sine and cosine interleaved
     HALVES: tensor2tensor, fairseq, Marian: sines, then cosines, exponent i/(d/2-1)
     LEARNED: Table 3, row E: one table per stack
+    SPLIT: the paper's numbers, all sines, then all cosines (Hugging Face's Marian)
     """
 
     PAPER = 0
     HALVES = 1
     LEARNED = 2
+    SPLIT = 3
 
 
 class Sharing(IntEnum):
@@ -119,6 +121,21 @@ class Start(IntEnum):
 
     BOS = 0
     ZERO = 1
+
+
+class Activation(IntEnum):
+    """What the feed-forward network applies.
+
+    RELU: max(0, x), eq. (2)
+    GELU: x Phi(x), Phi the normal distribution
+    GELU_TANH: x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))
+    SWISH: x / (1 + exp(-x)), also called SiLU
+    """
+
+    RELU = 0
+    GELU = 1
+    GELU_TANH = 2
+    SWISH = 3
 
 
 class Init(IntEnum):

@@ -49,6 +49,14 @@ class ModelOptions(TypedDict, total=False):
     init: Init; default fused
     layer_norm_eps: inside the root; > 0, default 1e-6
     seed: of the random weights; default 1
+    activation: Activation; default ReLU
+    embedding_norm: LN of embedding and position, before their dropout; default 0
+    plain_embedding: nonzero: embeddings are not multiplied by sqrt(d_model); default 0
+    own_ids: 0: the reserved ids are TFM_PAD, TFM_EOS, TFM_BOS (default); 1: the next three
+    pad_id: never produced
+    eos_id: ends a target, and a source unless plain_source
+    bos_id: first input of the decoder with TFM_START_BOS; never produced unless it is eos_id
+    plain_source: nonzero: nothing is appended to a source text; default 0
     """
 
     n_encoder_layers: int
@@ -72,6 +80,14 @@ class ModelOptions(TypedDict, total=False):
     init: Union[int, str]
     layer_norm_eps: float
     seed: int
+    activation: Union[int, str]
+    embedding_norm: int
+    plain_embedding: int
+    own_ids: int
+    pad_id: int
+    eos_id: int
+    bos_id: int
+    plain_source: int
 
 
 class LoadOptions(TypedDict, total=False):
