@@ -461,6 +461,12 @@ typedef struct tfm_decoder tfm_decoder;
                             with n_best > 1 when n_best are finished and the worst of them cannot be beaten */
 #define TFM_STOP_WORST 1 /* the 2017 rule: its worst finished hypothesis cannot be beaten */
 
+/* What the score of a hypothesis is divided by (tfm_decoder_options.length_norm), of n tokens, EOS counted. */
+#define TFM_LENGTH_PAPER   0 /* ((5 + n) / 6)^alpha, Wu et al. 2016 (6.1)    */
+#define TFM_LENGTH_MARIAN  1 /* n^alpha: Marian's --normalize                */
+#define TFM_LENGTH_FAIRSEQ 2 /* n^alpha: fairseq's --lenpen counts EOS too   */
+#define TFM_LENGTH_NONE    3 /* 1: the log-probability itself                */
+
 /* Called between steps with the sentences done so far. Nonzero cancels: the call returns TFM_E_CANCELLED. */
 typedef int32_t (*tfm_decode_progress_fn)(void *user, size_t done, size_t total);
 
@@ -468,7 +474,7 @@ typedef int32_t (*tfm_decode_progress_fn)(void *user, size_t done, size_t total)
 typedef struct tfm_decoder_options {
     uint32_t struct_size;           /* set by the _init function: how many bytes the caller knows                 */
     uint32_t beam;                  /* hypotheses kept; 1: greedy; 1..1024, default 4 (6.1)                       */
-    float    alpha;                 /* length penalty ((5 + |Y|) / 6)^alpha, EOS counted; >= 0, default 0.6 (6.1) */
+    float    alpha;                 /* exponent of the length penalty (length_norm); >= 0, default 0.6 (6.1)      */
     uint32_t n_best;                /* hypotheses returned per sentence, 1..beam; default 1                       */
     uint32_t max_extra;             /* longest output = source tokens (EOS counted) + this; default 50 (6.1)      */
     uint32_t max_length;            /* absolute longest output, EOS counted; 0: no other limit; default 0         */
@@ -487,6 +493,20 @@ typedef struct tfm_decoder_options {
     uint32_t dtype;                 /* TFM_DTYPE_* of the matrices and of their products; default float32. A
                                        quantised model has its own: float32, the default, means int8 there, and
                                        bfloat16 is TFM_E_UNSUPPORTED */
+    /* Controls of what is produced. Those that change logits do so before their log-softmax, so that the probabilities
+     * of what remains sum to 1; where they leave no token, the hypothesis ends. */
+    uint32_t length_norm;           /* TFM_LENGTH_*: what scores are divided by; default paper                    */
+    uint32_t no_repeat_ngram;       /* no sequence of so many tokens twice in a hypothesis; 0: they may; default 0 */
+    float    repetition_penalty;    /* positive logits of tokens already produced are divided by it, negative ones
+                                       multiplied (Keskin et al. 2019); 0 and 1: none; > 0, default 0 */
+    float    min_ratio;             /* min_length is at least this times the source tokens, EOS counted on both sides,
+                                       rounded up; >= 0, default 0 */
+    float    max_ratio;             /* the longest output is at most this times the source tokens, rounded up, but 1;
+                                       0: no such limit; default 0 */
+    uint32_t reserved;              /* 0 */
+    const tfm_ids *forbidden;       /* [n_forbidden] sequences of tokens that are never produced, each of at least 1:
+                                       alone a token, else its last one where the others stand before it; copied */
+    size_t n_forbidden;             /* default 0 */
 } tfm_decoder_options;
 
 /* Fills *options with the defaults above; pass sizeof *options. NULL is ignored. since 0.2 */

@@ -294,6 +294,7 @@ struct load_options : tfm_load_options {
 
 struct decoder_options : tfm_decoder_options {
     decode_progress_function progress;
+    std::vector<std::vector<std::int32_t>> forbidden; /* instead of the C structure's, and its number */
 
     decoder_options() noexcept { tfm_decoder_options_init(this, sizeof(tfm_decoder_options)); }
 };
@@ -342,6 +343,9 @@ public:
         tfm_decoder_options c = options;
         c.progress = decode_progress_ ? on_decode_progress : nullptr;
         c.progress_user = this;
+        forbidden_ = id_lists(options.forbidden);
+        c.forbidden = forbidden_.data();
+        c.n_forbidden = forbidden_.size();
         return c;
     }
 
@@ -387,6 +391,7 @@ private:
     log_function log_;
     progress_function progress_;
     decode_progress_function decode_progress_;
+    id_lists forbidden_;
     reduce_function reduce_;
 };
 

@@ -80,6 +80,16 @@ check "short: two lines" equal "$(wc -l < out)" 2
 works "the checkpoint as model" "$tfm" translate --model "$(ls -t m-*.ckpt | head -n 1)" --input two
 check "the checkpoint as model: text" cmp out two.de
 
+# Controls of what is produced.
+input=two works "forbidden" "${translate[@]}" --forbid zwei --forbid-unknown
+check "forbidden: the word is gone, the other line stays" equal "$(head -n 1 out) $(grep -c zwei out)" "eins 0"
+input=two refused "nothing forbidden" 1 "'' is no phrase" "${translate[@]}" --forbid ""
+input=two works "length by ratio" "${translate[@]}" --min-ratio 3 --max-ratio 3 --nbest 1 --no-repeat-ngram 1
+check "length by ratio: longer than without" test "$(wc -c < out)" -gt "$(wc -c < two.de)"
+input=two works "norm" "${translate[@]}" --length-norm none --scores
+check "norm: as alpha 0" cmp <(cut -f 1 out) <("${translate[@]}" --alpha 0 --scores --input two 2> err | cut -f 1)
+refused "norm: no such name" 2 "paper|marian|fairseq|none" "${translate[@]}" --length-norm opennmt
+
 # Failures in the middle.
 { cat en; printf 'bad \377\n'; cat en; } > half
 input=half check "invalid line" run_code 1 "${translate[@]}"

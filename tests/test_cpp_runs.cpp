@@ -199,6 +199,21 @@ START_TEST(n_best_lists)
 }
 END_TEST
 
+START_TEST(what_is_forbidden_does_not_come)
+{
+    const tfm::model m = trained_model(100);
+    tfm::decoder_options o;
+
+    o.forbidden = {m.tokenizer().encode("danke"), {TFM_UNK}};
+    o.length_norm = TFM_LENGTH_MARIAN;
+    tfm::decoder d(m, o);
+    d.translate({"thank you", "please"});
+    ck_assert(d.text(0) != "danke" && d.text(1) == "bitte");
+    o.forbidden = {{}};
+    require_status(TFM_E_INVALID, "forbidden[0] is empty", [&] { tfm::decoder(m, o); });
+}
+END_TEST
+
 START_TEST(pairs_are_scored)
 {
     const tfm::model m = trained_model(100);
@@ -359,7 +374,7 @@ int main()
     return run_tests("cpp_runs",
                      {training_to_translation, data_is_reported, steps_are_those_of_a_run, a_checkpoint_goes_on,
                       trainers_move_with_their_lambdas, training_is_cancelled, what_progress_throws_comes_out_of_run,
-                      ranks_are_summed_by_a_lambda, trainers_tell_their_log, n_best_lists, pairs_are_scored,
+                      ranks_are_summed_by_a_lambda, trainers_tell_their_log, n_best_lists, pairs_are_scored, what_is_forbidden_does_not_come,
                       attention_of_a_pair, translation_is_watched_and_cancelled, time_is_accounted_for,
                       attention_on_buffers, bleu_of_several_references, measuring, versions_agree});
 }

@@ -20,6 +20,12 @@ START_TEST(options_are_checked)
         {offsetof(tfm_decoder_options, alpha), 0xbf800000, "alpha is -1, must be a number of at least 0"},
         {offsetof(tfm_decoder_options, alpha), 0x7fc00000, "alpha is nan, must be a number of at least 0"},
         {offsetof(tfm_decoder_options, alpha), 0x7f800000, "alpha is inf, must be a number of at least 0"},
+        {offsetof(tfm_decoder_options, length_norm), 4, "length_norm is 4, not in 0..3"},
+        {offsetof(tfm_decoder_options, repetition_penalty), 0xbf800000, "repetition_penalty is -1, must be a number"},
+        {offsetof(tfm_decoder_options, min_ratio), 0x7fc00000, "min_ratio is nan, must be a number of at least 0"},
+        {offsetof(tfm_decoder_options, max_ratio), 0x7f800000, "max_ratio is inf, must be a number of at least 0"},
+        {offsetof(tfm_decoder_options, reserved), 1, "reserved is 1, must be 0"},
+        {offsetof(tfm_decoder_options, n_forbidden), 1, "forbidden is NULL, n_forbidden 1"},
         {offsetof(tfm_decoder_options, struct_size), 8, "options.struct_size is 8"},
     };
     tfm_model *model = model_make();
@@ -33,6 +39,38 @@ START_TEST(options_are_checked)
         ck_assert_ptr_null(d);
         ck_assert_msg(!strncmp(error.message, bad[i].says, strlen(bad[i].says)), "%s", error.message);
     }
+    tfm_model_free(model);
+}
+END_TEST
+
+START_TEST(forbidden_sequences_are_checked)
+{
+    static const int32_t ids[] = {4, 53, -1};
+    static const struct {
+        tfm_ids bad;
+        const char *says;
+    } trials[] = {
+        {{ids, 0}, "forbidden[1] is empty"},
+        {{NULL, 2}, "forbidden[1] is empty"},
+        {{ids, 2}, "forbidden[1].data[1] is 53, not in 0..52 (a vocabulary of 53)"},
+        {{ids + 2, 1}, "forbidden[1].data[0] is -1, not in 0..52 (a vocabulary of 53)"},
+    };
+    tfm_decoder_options o = decoder_options(4);
+    tfm_model *model = model_make();
+    tfm_decoder *d;
+
+    for (size_t i = 0; i < sizeof trials / sizeof *trials; i++) {
+        const tfm_ids forbidden[] = {{ids, 1}, trials[i].bad};
+        o.forbidden = forbidden;
+        o.n_forbidden = 2;
+        ck_assert_status(tfm_decoder_create(&d, model, &o, &error), TFM_E_INVALID, error);
+        ck_assert_str_eq(error.message, trials[i].says);
+    }
+    o.n_forbidden = 0;
+    o.min_ratio = 2.0f;
+    o.max_ratio = 1.5f;
+    ck_assert_status(tfm_decoder_create(&d, model, &o, &error), TFM_E_INVALID, error);
+    ck_assert_str_eq(error.message, "min_ratio is 2, more than max_ratio 1.5");
     tfm_model_free(model);
 }
 END_TEST
@@ -345,6 +383,7 @@ static Suite *decoder_errors_suite(void)
     TCase *tc = tcase_create("decoder_errors");
 
     tcase_add_test(tc, options_are_checked);
+    tcase_add_test(tc, forbidden_sequences_are_checked);
     tcase_add_test(tc, a_shortest_output_above_the_longest_is_refused);
     tcase_add_test(tc, m47_bad_ids_are_named);
     tcase_add_test(tc, m46_five_thousand_tokens);

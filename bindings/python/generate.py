@@ -28,6 +28,7 @@ CLASSES = {
     "Sharing": (r"TFM_SHARE_(\w+)", "Which embeddings are one matrix."),
     "Start": (r"TFM_START_(\w+)", "What the decoder reads first."),
     "Init": (r"TFM_INIT_(\w+)", "Limits of the random weights."),
+    "LengthNorm": (r"TFM_LENGTH_(\w+)", "What the score of a hypothesis is divided by."),
     "StopRule": (r"TFM_STOP_(\w+)", "When the search for a sentence ends."),
     "AttentionKind": (r"TFM_ATTENTION_(\w+)", "Which attention of the model."),
     "Smoothing": (r"TFM_SMOOTHING_(\w+)", "Where label smoothing puts its mass."),
@@ -59,7 +60,8 @@ RECORDS = {
 }
 INTERNAL = {"tfm_error", "tfm_allocator", "tfm_text", "tfm_ids", "tfm_parameter"}
 # The package owns these: memory comes from malloc, user pointers are closures, and a trainer is iterated.
-NOT_OPTIONS = {"struct_size", "reserved", "allocator", "log_user", "progress_user", "reduce_user"}
+NOT_OPTIONS = {"struct_size", "reserved", "allocator", "log_user", "progress_user", "reduce_user",
+               "n_forbidden"}
 NOT_OF = {"TrainerOptions": {"progress"}}
 
 SCALARS = {
@@ -71,6 +73,7 @@ HINTS = {
     "tfm_log_fn": "Callable[[int, str], object]",
     "tfm_decode_progress_fn": "Callable[[int, int], object]",
     "tfm_reduce_fn": "Callable[[Any], object]",
+    "tfm_ids": "Iterable[Sequence[int]]",
 }
 WIDTH = 120
 
@@ -166,7 +169,7 @@ class Writer:
     def options(self) -> str:
         """A TypedDict for each struct of options: what the keywords of a call may be."""
         blocks = ['"""Keyword options, each a field of a struct of transformer.h. Written by generate.py."""\n'
-                  "import os\nfrom typing import Any, Callable, TypedDict, Union"]
+                  "import os\nfrom typing import Any, Callable, Iterable, Sequence, TypedDict, Union"]
         for struct in self.header.structs:
             if struct.name in OPTIONS:
                 name = OPTIONS[struct.name]

@@ -3,6 +3,7 @@
 #include "commands.h"
 #include "console.h"
 #include "model_args.h"
+#include "phrases.h"
 #include "profile.h"
 #include "text_file.h"
 
@@ -14,7 +15,8 @@ enum { CHUNK_LINES = 1024 }; /* translated together, when so many are there */
 typedef struct translate_args {
     const char *model, *input, *output;
     uint32_t n_best; /* 0: plain lines */
-    uint32_t scores, stats, replace_invalid, skip_checksum, stop;
+    uint32_t scores, stats, replace_invalid, skip_checksum, stop, forbid_unknown;
+    string_list forbid;
     tfm_decoder_options decoder;
 } translate_args;
 
@@ -32,13 +34,30 @@ static const option_row rows[] = {
     {.kind = OPTION_HEADING, .help = "Search (section 6.1 of the paper)"},
     {"beam", "N", "hypotheses kept for each sentence; 1 is greedy", OPTION_U32, .low = 1, .high = 1024,
      AT(decoder.beam)},
-    {"alpha", "A", "length penalty: log-probability / ((5 + length) / 6)^A", OPTION_FLOAT, AT(decoder.alpha)},
+    {"alpha", "A", "exponent of the length penalty", OPTION_FLOAT, AT(decoder.alpha)},
+    {"length-norm", "paper|marian|fairseq|none",
+     "what the log-probability of N tokens, the end included, is divided by: ((5 + N) / 6)^A, N^A (two names), or 1",
+     OPTION_CHOICE, AT(decoder.length_norm)},
     {"max-extra", "N", "longest translation: tokens of the source + N", OPTION_U32, AT(decoder.max_extra)},
     {"max-length", "N", "longest translation in tokens; default: no other limit", OPTION_U32, AT(decoder.max_length)},
     {"min-length", "N", "no end before so many tokens, the end included", OPTION_U32, AT(decoder.min_length)},
     {"max-source", "N", "a line of more tokens is an error", OPTION_U32, .low = 1, AT(decoder.max_source)},
     {"stop", "best|worst", "end a sentence when its best finished hypothesis, or its worst, cannot be beaten",
      OPTION_CHOICE, AT(stop)},
+
+    {.kind = OPTION_HEADING, .help = "What may be produced"},
+    {"forbid", "TEXT", "a word or phrase that must not appear; give it several times for several", OPTION_LIST,
+     AT(forbid)},
+    {"forbid-unknown", NULL, "no token for what the vocabulary cannot express", OPTION_FLAG, AT(forbid_unknown)},
+    {"no-repeat-ngram", "N", "no sequence of N tokens twice in a translation; default: they may repeat", OPTION_U32,
+     AT(decoder.no_repeat_ngram)},
+    {"repetition-penalty", "R",
+     "divide positive logits of tokens that were produced by R, multiply negative ones; default: none", OPTION_FLOAT,
+     AT(decoder.repetition_penalty)},
+    {"min-ratio", "R", "no end before R times the tokens of the source; default: no such limit", OPTION_FLOAT,
+     AT(decoder.min_ratio)},
+    {"max-ratio", "R", "longest translation: R times the tokens of the source; default: no such limit", OPTION_FLOAT,
+     AT(decoder.max_ratio)},
 
     {.kind = OPTION_HEADING, .help = "Result"},
     {"nbest", "N", "the N best of each line, as 'line number from 0 ||| text ||| score'; default: the best, as text",
@@ -145,15 +164,30 @@ static int translate_all(translation *t)
     return EXIT_SUCCESS;
 }
 
+static int create_decoder(translation *t)
+{
+    const translate_args *args = t->args;
+    tfm_decoder_options o = args->decoder;
+    phrases forbidden = {0};
+    int code = EXIT_SUCCESS;
+    if (args->forbid_unknown) phrases_add_id(&forbidden, TFM_UNK);
+    for (size_t i = 0; !code && i < args->forbid.size; i++)
+        code = phrases_add(&forbidden, tfm_model_tokenizer(t->model), args->forbid.items[i]);
+    o.forbidden = forbidden.items;
+    o.n_forbidden = forbidden.size;
+    if (!code && tfm_decoder_create(&t->decoder, t->model, &o, &t->error)) code = console_fail("%s", t->error.message);
+    phrases_free(&forbidden);
+    return code;
+}
+
 static int open_all(translation *t)
 {
     const translate_args *args = t->args;
     const double began = clock_seconds();
-    if (model_load(&t->model, args->model, args->skip_checksum, &t->error) ||
-        tfm_decoder_create(&t->decoder, t->model, &args->decoder, &t->error))
-        return console_fail("%s", t->error.message);
-    t->load_seconds = clock_seconds() - began;
+    if (model_load(&t->model, args->model, args->skip_checksum, &t->error)) return console_fail("%s", t->error.message);
     if (!tfm_model_tokenizer(t->model)) return console_fail("%s has no tokenizer, so it cannot read text", args->model);
+    if (create_decoder(t)) return EXIT_FAILURE;
+    t->load_seconds = clock_seconds() - began;
     if (!text_reader_open(&t->input, args->input ? args->input : "-", args->replace_invalid)) return EXIT_FAILURE;
     return text_writer_open(&t->output, args->output) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
@@ -213,6 +247,7 @@ const command command_translate = {
     .examples = "  tfm translate --model en-de.tfm < test.en > test.out\n"
                 "  echo 'a man rides a bicycle' | tfm translate --model en-de.tfm --beam 1\n"
                 "  tfm translate --model en-de.tfm --dtype int8 --beam 1 < test.en > test.out\n"
+                "  tfm translate --model en-de.tfm --no-repeat-ngram 3 --forbid-unknown < test.en > test.out\n"
                 "  tfm translate --model en-de.tfm --input test.en.gz --nbest 4 --stats > test.nbest\n",
     .options = rows,
     .args_size = sizeof(translate_args),

@@ -5,46 +5,6 @@
 
 #include <math.h>
 
-#define OPTIONS_SIZE_MIN (offsetof(tfm_decoder_options, progress_user) + sizeof(void *))
-
-enum { MAX_BEAM = 1024 };
-
-static const tfm_decoder_options defaults = {
-    .beam = 4,
-    .alpha = 0.6f,
-    .n_best = 1,
-    .max_extra = 50,
-    .max_source = 4096,
-    .stop_rule = TFM_STOP_BEST,
-    .batch_tokens = 4096,
-    .n_threads = 1,
-};
-
-void tfm_decoder_options_init(tfm_decoder_options *options, size_t struct_size)
-{
-    tfm_options_fill(options, struct_size, &defaults, sizeof defaults);
-}
-
-static tfm_status check_options(const tfm_decoder_options *o, tfm_error *error)
-{
-    if (!o->beam || o->beam > MAX_BEAM)
-        return tfm_fail(error, TFM_E_INVALID, "beam is %u, not in 1..%d", o->beam, MAX_BEAM);
-    if (!(o->alpha >= 0.0f) || isinf(o->alpha))
-        return tfm_fail(error, TFM_E_INVALID, "alpha is %g, must be a number of at least 0", (double)o->alpha);
-    if (!o->n_best || o->n_best > o->beam)
-        return tfm_fail(error, TFM_E_INVALID, "n_best is %u, not in 1..%u (beam)", o->n_best, o->beam);
-    if (o->stop_rule > TFM_STOP_WORST)
-        return tfm_fail(error, TFM_E_INVALID, "stop_rule is %u, not in 0..%d", o->stop_rule, TFM_STOP_WORST);
-    if (o->max_length && o->min_length > o->max_length)
-        return tfm_fail(error, TFM_E_INVALID, "min_length is %u, more than max_length %u", o->min_length, o->max_length);
-    if (o->dtype > TFM_DTYPE_INT8)
-        return tfm_fail(error, TFM_E_INVALID, "dtype is %u, not in 0..%d", o->dtype, TFM_DTYPE_INT8);
-    if (!o->max_source || !o->batch_tokens)
-        return tfm_fail(error, TFM_E_INVALID, "%s is 0, must be at least 1",
-                        o->max_source ? "batch_tokens" : "max_source");
-    return TFM_OK;
-}
-
 static tfm_status begin(tfm_decoder *d, tfm_error *error)
 {
     const tfm_allocator *a = &d->allocator;
@@ -64,15 +24,14 @@ tfm_status tfm_decoder_create(tfm_decoder **out, const tfm_model *model, const t
                               tfm_error *error)
 {
     TFM_OWN_ARITHMETIC;
-    tfm_decoder_options o = defaults;
+    tfm_decoder_options o;
     tfm_status status;
     tfm_decoder *d;
 
     if (!out) return tfm_fail(error, TFM_E_INVALID, "out is NULL");
     *out = NULL;
     if (!model) return tfm_fail(error, TFM_E_INVALID, "model is NULL");
-    status = tfm_options_read(&o, sizeof o, OPTIONS_SIZE_MIN, options, error);
-    if (!status) status = check_options(&o, error);
+    status = tfm_decoder_options_read(&o, options, &model->weights.options, error);
     if (!status && o.dtype == TFM_DTYPE_BF16) status = tfm_model_need_floats(model, "translate in bfloat16 with", error);
     if (status) return status;
     const tfm_allocator a = tfm_allocator_or_default(o.allocator);

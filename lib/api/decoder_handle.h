@@ -28,6 +28,10 @@ struct tfm_decoder {
     size_t known_capacity;
 };
 
+/* Reads a caller's options over the defaults, and refuses what the model cannot do. */
+tfm_status tfm_decoder_options_read(tfm_decoder_options *to, const tfm_decoder_options *from,
+                                    const tfm_model_options *model, tfm_error *error);
+
 /* Writes the texts of all results, when the model has a tokenizer. */
 tfm_status tfm_decoder_write_texts(tfm_decoder *decoder, tfm_error *error);
 void tfm_decoder_free_texts(tfm_decoder *decoder);

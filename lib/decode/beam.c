@@ -36,9 +36,15 @@ size_t tfm_beam_width(const tfm_decoder_options *options)
     return options->beam == 1 ? 1 : 2 * (size_t)options->beam;
 }
 
-double tfm_beam_penalty(double alpha, size_t length)
+double tfm_beam_penalty(const tfm_decoder_options *options, size_t length)
 {
-    return pow((5.0 + (double)length) / 6.0, alpha);
+    const double n = (double)length, alpha = options->alpha;
+
+    switch (options->length_norm) {
+    case TFM_LENGTH_PAPER: return pow((5.0 + n) / 6.0, alpha);
+    case TFM_LENGTH_NONE: return 1.0;
+    default: return pow(n, alpha); /* Marian and fairseq */
+    }
 }
 
 /* The best candidates so far, the worst of them on top. */
@@ -119,7 +125,7 @@ static bool decided(const tfm_beam *beam)
     const size_t rank = o->stop_rule == TFM_STOP_WORST ? beam->n_finished : o->n_best;
 
     if (!rank || beam->n_finished < rank) return false;
-    return beam->finished[rank - 1].score > beam->alive[0] / tfm_beam_penalty(o->alpha, beam->max_length);
+    return beam->finished[rank - 1].score > beam->alive[0] / tfm_beam_penalty(o, beam->max_length);
 }
 
 /* No continuation is a number: the search ends where it stands. */
@@ -132,7 +138,7 @@ static void give_up(tfm_beam *beam)
 void tfm_beam_advance(tfm_beam *beam, const tfm_choice *rows, const double *lse, tfm_candidate *scratch)
 {
     const tfm_decoder_options *o = beam->options;
-    const double penalty = tfm_beam_penalty(o->alpha, beam->steps + 1);
+    const double penalty = tfm_beam_penalty(o, beam->steps + 1);
     tfm_beam_link *links = beam->links + beam->steps * o->beam;
     heap h = {.at = scratch, .capacity = tfm_beam_width(o)};
     size_t n = 0;

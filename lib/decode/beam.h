@@ -28,10 +28,10 @@ typedef struct tfm_beam_end {
 } tfm_beam_end;
 
 typedef struct tfm_beam {
-    const tfm_decoder_options *options; /* beam, alpha, n_best, stop_rule, allow_special */
-    int32_t eos;                        /* id of EOS                                     */
-    size_t max_length;                  /* tokens, EOS counted; 1..UINT32_MAX            */
-    size_t steps;                       /* tokens of every live hypothesis               */
+    const tfm_decoder_options *options; /* beam, alpha, length_norm, n_best, stop_rule */
+    int32_t eos;                        /* id of EOS                                   */
+    size_t max_length;                  /* tokens, EOS counted; 1..UINT32_MAX          */
+    size_t steps;                       /* tokens of every live hypothesis             */
     size_t n_alive, n_finished;
     double *alive;          /* [beam] log-probabilities, not penalised, best first */
     tfm_beam_link *links;   /* [max_length][beam]                                  */
@@ -61,8 +61,8 @@ static inline const tfm_beam_link *tfm_beam_last(const tfm_beam *beam)
     return beam->links + (beam->steps - 1) * beam->options->beam;
 }
 
-/* ((5 + length) / 6)^alpha, Wu et al. 2016. */
-double tfm_beam_penalty(double alpha, size_t length);
+/* What the log-probability of a hypothesis of so many tokens is divided by: options' length_norm and alpha. */
+double tfm_beam_penalty(const tfm_decoder_options *options, size_t length);
 
 /* Results: the finished hypotheses, or, when none is, the live ones with their log-probability; n_best at most. */
 size_t tfm_beam_count(const tfm_beam *beam);

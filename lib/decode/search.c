@@ -15,6 +15,7 @@ typedef struct hypothesis {
 
 struct tfm_search {
     tfm_workspace *w;
+    tfm_masks masks;
     tfm_order *order, *spare;
     size_t order_capacity, spare_capacity;
     size_t n, total; /* sentences answered by the last run; sentences of this one */
@@ -31,7 +32,7 @@ tfm_status tfm_search_create(tfm_search **out, const tfm_transformer *transforme
                              const tfm_decoder_options *options, const tfm_allocator *allocator, tfm_error *error)
 {
     tfm_workspace *w;
-    const tfm_status status = tfm_workspace_create(&w, transformer, pool, options, allocator, error);
+    tfm_status status = tfm_workspace_create(&w, transformer, pool, options, allocator, error);
 
     *out = NULL;
     if (status) return status;
@@ -41,7 +42,12 @@ tfm_status tfm_search_create(tfm_search **out, const tfm_transformer *transforme
         return tfm_fail(error, TFM_E_NOMEM, "decoder: no memory for %zu bytes", sizeof **out);
     }
     (*out)->w = w;
-    return TFM_OK;
+    const int32_t eos = (int32_t)transformer->weights->options.eos_id;
+    status = tfm_masks_create(&(*out)->masks, &w->options, eos, &w->allocator, error);
+    if (!status) return TFM_OK;
+    tfm_search_free(*out);
+    *out = NULL;
+    return status;
 }
 
 void tfm_search_free(tfm_search *search)
@@ -55,6 +61,7 @@ void tfm_search_free(tfm_search *search)
     tfm_free(a, search->answers, search->answer_capacity, sizeof *search->answers);
     tfm_free(a, search->hypotheses, search->hypothesis_capacity, sizeof *search->hypotheses);
     tfm_free(a, search->ids, search->id_capacity, sizeof *search->ids);
+    tfm_masks_destroy(&search->masks);
     tfm_free(a, search, 1, sizeof *search);
     tfm_workspace_free(w);
 }
@@ -153,7 +160,7 @@ static bool reserve(tfm_search *s, const tfm_search_batch *b)
 /* Searches the first n sentences of the order. */
 static tfm_status run_batch(tfm_search *s, const tfm_ids *sources, size_t n, tfm_error *error)
 {
-    tfm_search_batch b = {.w = s->w, .sources = sources, .order = s->order, .n = n};
+    tfm_search_batch b = {.w = s->w, .sources = sources, .order = s->order, .masks = &s->masks, .n = n};
     tfm_status status = tfm_search_batch_begin(&b, error);
 
     while (!status) {

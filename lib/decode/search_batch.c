@@ -3,119 +3,10 @@
 
 #include <math.h>
 
-enum {
-    OUTPUTS =
-        4,      /* longest outputs take so many times the tokens of the sources: a bound for the memory of short ones */
-    ENOUGH = 8, /* sentences wait until so many parts of the sources' room are free and needed */
-};
-
 typedef tfm_search_batch batch;
 typedef tfm_search_view view;
 
-/* ----------------------------------------------------------------------------------------------------- plan ---- */
-
-size_t tfm_search_longest_output(const tfm_workspace *w, size_t source)
-{
-    const tfm_decoder_options *o = &w->options;
-    size_t length = source + o->max_extra; /* both below 2^32 */
-
-    if (o->max_length && length > o->max_length) length = o->max_length;
-    if (length > tfm_workspace_longest(w)) length = tfm_workspace_longest(w);
-    return length;
-}
-
-static size_t shorter(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-static size_t longer(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
-
-/* Limits of the batch: the longest sentence fits always, and no more is had than all sentences need. */
-static bool count(batch *b)
-{
-    const tfm_workspace *w = b->w;
-    const size_t beam = w->options.beam, budget = w->options.batch_tokens / beam;
-    const size_t first = b->order[0].length, last = b->order[b->n - 1].length;
-    size_t tokens = 0, outputs = 0, rows;
-
-    b->longest = tfm_search_longest_output(w, first);
-    b->source_rows = longer(budget, first);
-    b->outputs = longer(OUTPUTS * budget, b->longest);
-    for (size_t i = 0; i < b->n && (tokens < b->source_rows || outputs < b->outputs); i++) {
-        tokens += b->order[i].length;
-        outputs += tfm_search_longest_output(w, b->order[i].length);
-    }
-    b->source_rows = shorter(b->source_rows, tokens);
-    b->outputs = b->outputs_left = shorter(b->outputs, outputs);
-    b->slots = shorter(b->source_rows / last, b->outputs / tfm_search_longest_output(w, last));
-    b->slots = shorter(b->slots, b->n);
-    b->enough = b->source_rows / ENOUGH;
-    b->most_rows = b->slots * beam;
-    return tfm_mul(b->outputs, beam, &rows) && rows <= UINT32_MAX && b->source_rows <= UINT32_MAX;
-}
-
-static view plan_view(const batch *b, tfm_arena *arena)
-{
-    return (view){
-        .groups = tfm_arena_take(arena, b->slots + 1, sizeof(size_t)),
-        .self = tfm_arena_take(arena, b->most_rows + 1, sizeof(size_t)),
-        .self_rows = tfm_arena_take(arena, b->outputs * b->w->options.beam, sizeof(uint32_t)),
-        .sources = tfm_arena_take(arena, b->slots + 1, sizeof(size_t)),
-        .source_rows = tfm_arena_take(arena, b->source_rows, sizeof(uint32_t)),
-    };
-}
-
-static void plan_choice(batch *b, tfm_arena *arena)
-{
-    size_t picks;
-
-    b->width = tfm_beam_width(&b->w->options);
-    if (!tfm_mul(b->most_rows, b->width, &picks)) arena->bad = true;
-    b->choices = tfm_arena_take(arena, b->most_rows, sizeof *b->choices);
-    b->picks = tfm_arena_take(arena, picks, sizeof *b->picks);
-    b->lse = tfm_arena_take(arena, b->most_rows, sizeof *b->lse);
-    b->scratch = tfm_arena_take(arena, tfm_pool_threads(b->w->run.pool) * b->width, sizeof *b->scratch);
-}
-
-static void plan(batch *b, tfm_arena *arena)
-{
-    const tfm_workspace *w = b->w;
-    const size_t layers = w->transformer.weights->options.n_decoder_layers, self_rows = b->outputs * w->options.beam;
-
-    b->slot = tfm_arena_take(arena, b->slots, sizeof *b->slot);
-    for (size_t i = 0; i < b->slots; i++) {
-        tfm_beam beam;
-        tfm_beam_plan(&beam, arena, &w->options, (int32_t)w->transformer.weights->options.eos_id, b->longest);
-        if (arena->base && !arena->bad) b->slot[i].beam = beam;
-    }
-    b->live = tfm_arena_take(arena, b->slots, sizeof *b->live);
-    b->ended = tfm_arena_take(arena, b->slots, sizeof *b->ended);
-    b->idle = tfm_arena_take(arena, b->slots, sizeof *b->idle);
-    tfm_pack_plan(&b->source, arena, b->slots, b->source_rows);
-    b->cache.self = tfm_arena_take(arena, layers, sizeof *b->cache.self);
-    b->cache.cross = tfm_arena_take(arena, layers, sizeof *b->cache.cross);
-    b->self.rows = tfm_arena_take(arena, self_rows, sizeof *b->self.rows);
-    b->cross.rows = tfm_arena_take(arena, b->source_rows, sizeof *b->cross.rows);
-    b->seen = tfm_arena_take(arena, self_rows, sizeof *b->seen);
-    b->view = plan_view(b, arena);
-    b->spare = plan_view(b, arena);
-    b->ids = tfm_arena_take(arena, b->most_rows, sizeof *b->ids);
-    b->positions = tfm_arena_take(arena, b->most_rows, sizeof *b->positions);
-    b->queries = tfm_arena_take(arena, b->most_rows + 1, sizeof *b->queries);
-    plan_choice(b, arena);
-}
-
 /* ----------------------------------------------------------------------------------------------------- rows ---- */
-
-/* The row with the lowest number on top, so that as little memory as possible is ever touched. */
-static void free_all(tfm_free_rows *f, size_t n)
-{
-    for (f->n = 0; f->n < n; f->n++) f->rows[f->n] = (uint32_t)(n - 1 - f->n);
-}
 
 static uint32_t take_row(tfm_free_rows *f)
 {
@@ -127,12 +18,16 @@ static void give_row(tfm_free_rows *f, uint32_t row)
     f->rows[f->n++] = row;
 }
 
-/* Row number row of the next step reads id at a position; it sees the rows of its past, and one of its own. */
-static void add_hypothesis(batch *b, view *to, size_t row, int32_t id, const uint32_t *past, size_t position)
+/* Row number row of the next step reads id at a position; it sees the rows of its past, which stand at entry `from` of
+ * the step before, and one of its own. */
+static void add_hypothesis(batch *b, view *to, size_t row, int32_t id, size_t from, size_t position)
 {
-    uint32_t *list = to->self_rows + to->self[row];
+    const size_t at = to->self[row];
+    uint32_t *list = to->self_rows + at;
 
-    if (position) memcpy(list, past, position * sizeof *list);
+    if (position) memcpy(list, b->view.self_rows + from, position * sizeof *list);
+    if (position && to->past) memcpy(to->past + at, b->view.past + from, position * sizeof *to->past);
+    if (to->past) to->past[at + position] = id;
     list[position] = take_row(&b->self);
     for (size_t i = 0; i <= position; i++) b->seen[list[i]] = b->now;
     to->self[row + 1] = to->self[row] + position + 1;
@@ -157,12 +52,22 @@ static void give_unseen(batch *b, size_t sentence)
 
 enum { SENTENCES = 4 }; /* that a thread takes at a time */
 
+/* What row number row continues. */
+static tfm_past past_of(const batch *b, size_t row)
+{
+    const view *v = &b->view;
+    const size_t length = b->positions[row];
+    const tfm_ids ids = {v->past ? v->past + v->self[row] + 1 : NULL, v->past ? length : 0}; /* behind the start */
+
+    return (tfm_past){ids, length, b->slot[b->owner[row]].min_length};
+}
+
 static void choose_rows(const void *args, const tfm_strip *strip, size_t begin, size_t end)
 {
     const batch *b = args;
-    const tfm_decoder_options *o = &b->w->options;
-    const size_t eos = b->w->transformer.weights->options.eos_id - strip->first_col; /* huge in a strip before */
     int32_t never[2];
+
+    tfm_workspace_never(b->w, never);
 
     tfm_workspace_never(b->w, never);
     for (size_t i = begin; i < end; i++) {
@@ -170,9 +75,23 @@ static void choose_rows(const void *args, const tfm_strip *strip, size_t begin, 
         float *logits = strip->y + i * strip->cols;
 
         if (!strip->first_col) tfm_choice_begin(&b->choices[row], b->picks + row * b->width, b->width);
-        if (eos < strip->cols && b->positions[row] + 1 < o->min_length) logits[eos] = -INFINITY;
+        if (!strip->first_col) tfm_choice_begin(&b->choices[row], b->picks + row * b->width, b->width);
+        if (b->masks->n) {
+            const tfm_past past = past_of(b, row);
+            tfm_masks_apply(b->masks, &past, logits, strip->first_col, strip->cols);
+        }
         tfm_choice_add(&b->choices[row], b->w->run.kernels, logits, strip->cols, strip->first_col, never);
     }
+}
+
+/* A hypothesis to which the masks leave no token ends. */
+static void end_masked(const batch *b, size_t row)
+{
+    tfm_choice *c = &b->choices[row];
+
+    if (c->n || isnan(b->lse[row])) return;
+    c->picks[c->n++] = (tfm_pick){0.0f, b->masks->eos};
+    b->lse[row] = 0.0;
 }
 
 static void advance_sentences(const void *args, size_t begin, size_t end, size_t thread)
@@ -181,7 +100,10 @@ static void advance_sentences(const void *args, size_t begin, size_t end, size_t
 
     for (size_t i = begin; i < end; i++) {
         const size_t first = b->view.groups[i];
-        for (size_t row = first; row < b->view.groups[i + 1]; row++) b->lse[row] = tfm_choice_lse(&b->choices[row]);
+        for (size_t row = first; row < b->view.groups[i + 1]; row++) {
+            b->lse[row] = tfm_choice_lse(&b->choices[row]);
+            if (b->masks->n) end_masked(b, row);
+        }
         tfm_beam_advance(&b->slot[b->live[i]].beam, b->choices + first, b->lse + first, b->scratch + thread * b->width);
     }
 }
@@ -206,7 +128,7 @@ static tfm_step described(const batch *b)
     };
 }
 
-static void take_step(batch *b)
+void tfm_search_batch_compute(batch *b)
 {
     tfm_workspace *w = b->w;
     const tfm_step step = described(b);
@@ -232,8 +154,8 @@ static void go_on(batch *b, size_t i, size_t n)
     to->groups[n + 1] = to->groups[n] + beam->n_alive;
     for (size_t j = 0; j < beam->n_alive; j++) {
         const tfm_beam_link *link = &tfm_beam_last(beam)[j];
-        const uint32_t *past = old->self_rows + old->self[old->groups[i] + link->parent];
-        add_hypothesis(b, to, to->groups[n] + j, link->token, past, beam->steps);
+        b->owner[to->groups[n] + j] = b->live[i];
+        add_hypothesis(b, to, to->groups[n] + j, link->token, old->self[old->groups[i] + link->parent], beam->steps);
     }
     b->live[n] = b->live[i];
 }
@@ -252,7 +174,7 @@ void tfm_search_batch_step(batch *b)
     size_t n = 0;
 
     tfm_profile_phase(&b->w->profile, TFM_WORK_STEPS);
-    take_step(b);
+    tfm_search_batch_compute(b);
     for (size_t i = 0; i < b->n_live; i++) {
         b->now++;
         if (b->slot[b->live[i]].beam.done) leave(b, i);
@@ -290,6 +212,7 @@ static void begin_sentence(batch *b, const tfm_order *o)
 
     b->live[n] = slot;
     s->index = o->index;
+    s->min_length = tfm_masks_min_length(&b->w->options, o->length);
     s->beam.max_length = tfm_search_longest_output(b->w, o->length);
     b->outputs_left -= s->beam.max_length;
     tfm_beam_start(&s->beam);
@@ -297,11 +220,12 @@ static void begin_sentence(batch *b, const tfm_order *o)
     v->sources[n + 1] = v->sources[n] + o->length;
     for (size_t i = v->sources[n]; i < v->sources[n + 1]; i++) v->source_rows[i] = take_row(&b->cross);
     v->groups[n + 1] = v->groups[n] + 1;
-    add_hypothesis(b, v, v->groups[n], tfm_workspace_start(b->w), NULL, 0);
+    b->owner[v->groups[n]] = slot;
+    add_hypothesis(b, v, v->groups[n], tfm_workspace_start(b->w), 0, 0);
 }
 
 /* The pack's sentences, whose keys and values go to these rows. */
-static void encode(batch *b, const uint32_t *rows)
+void tfm_search_batch_encode(batch *b, const uint32_t *rows)
 {
     tfm_workspace *w = b->w;
     const tfm_tokens source = tfm_pack_tokens(&b->source);
@@ -324,78 +248,6 @@ bool tfm_search_batch_admit(batch *b)
     tfm_profile_phase(&b->w->profile, TFM_WORK_ENCODER);
     tfm_pack_begin(&b->source);
     for (; n; n--) begin_sentence(b, &b->order[b->next++]);
-    encode(b, rows);
+    tfm_search_batch_encode(b, rows);
     return true;
-}
-
-/* ---------------------------------------------------------------------------------------------------- begin ---- */
-
-/* No step has more rows, or looks at more, than this one. */
-static void describe_largest(batch *b)
-{
-    for (size_t i = 0; i <= b->slots; i++) {
-        b->view.groups[i] = i * b->w->options.beam;
-        b->view.sources[i] = i * b->order[0].length;
-    }
-    for (size_t i = 0; i <= b->most_rows; i++) b->view.self[i] = i * b->longest;
-    b->n_live = b->slots;
-}
-
-/* No admission has more rows, or longer sentences. */
-static void pack_largest(batch *b)
-{
-    tfm_pack *p = &b->source;
-
-    for (p->n = 0, p->offset[0] = 0; p->n < b->slots && p->offset[p->n] < b->source_rows; p->n++)
-        p->offset[p->n + 1] = shorter(p->offset[p->n] + b->order[0].length, b->source_rows);
-    p->offset[p->n] = b->source_rows;
-}
-
-static void reserve_cache(batch *b)
-{
-    tfm_cache_begin(&b->w->run, &b->cache, &b->w->transformer, b->outputs * b->w->options.beam, b->source_rows);
-}
-
-/* Nothing is live yet. */
-static void clear(batch *b)
-{
-    b->n_live = b->n_ended = 0;
-    b->view.groups[0] = b->view.self[0] = b->view.sources[0] = 0;
-    b->spare.groups[0] = b->spare.self[0] = b->spare.sources[0] = 0;
-    for (b->n_idle = 0; b->n_idle < b->slots; b->n_idle++) b->idle[b->n_idle] = b->slots - 1 - b->n_idle;
-    for (size_t i = 0; i <= b->most_rows; i++) b->queries[i] = i;
-    free_all(&b->self, b->outputs * b->w->options.beam);
-    free_all(&b->cross, b->source_rows);
-    memset(b->seen, 0, b->self.n * sizeof *b->seen);
-    b->now = 1;
-}
-
-static tfm_status no_memory(const batch *b, tfm_error *error)
-{
-    return tfm_fail(error, TFM_E_NOMEM,
-                    "no memory to translate %zu sentences of up to %zu tokens to up to %zu: use a lower batch_tokens, "
-                    "beam or max_extra",
-                    b->slots, b->order[0].length, b->longest);
-}
-
-tfm_status tfm_search_batch_begin(batch *b, tfm_error *error)
-{
-    tfm_workspace *w = b->w;
-    tfm_arena arena = {0};
-
-    tfm_profile_phase(&w->profile, TFM_WORK_PLAN);
-    if (!count(b)) return no_memory(b, error);
-    plan(b, &arena);
-    if (arena.bad || !tfm_block_reserve(&w->block, &w->allocator, arena.peak, &arena)) return no_memory(b, error);
-    plan(b, &arena);
-    tfm_run_measure(&w->run, false);
-    reserve_cache(b);
-    pack_largest(b);
-    encode(b, NULL);
-    describe_largest(b);
-    take_step(b);
-    if (w->run.bad || w->run.arena.bad || !tfm_run_place(&w->run, w->run.arena.peak, false)) return no_memory(b, error);
-    reserve_cache(b);
-    clear(b);
-    return tfm_workspace_reach(w, longer(b->longest, b->order[0].length), error);
 }

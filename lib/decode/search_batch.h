@@ -6,10 +6,12 @@
 #define TFM_SEARCH_BATCH_H
 
 #include "decode/beam.h"
+#include "decode/masks.h"
 #include "decode/workspace.h"
 
 typedef struct tfm_search_slot {
-    size_t index; /* of the source */
+    size_t index;      /* of the source */
+    size_t min_length; /* EOS counted   */
     tfm_beam beam;
 } tfm_search_slot;
 
@@ -25,6 +27,7 @@ typedef struct tfm_search_view {
     size_t *groups;      /* [slots + 1] hypotheses of each sentence       */
     size_t *self;        /* [most_rows + 1] into self_rows                */
     uint32_t *self_rows; /* of each hypothesis, oldest position first     */
+    int32_t *past;       /* NULL, or the ids that these rows read         */
     size_t *sources;     /* [slots + 1] into source_rows                  */
     uint32_t *source_rows;
 } tfm_search_view;
@@ -33,7 +36,8 @@ typedef struct tfm_search_batch {
     tfm_workspace *w;
     const tfm_ids *sources;
     const tfm_order *order; /* [n] longest first, none empty */
-    size_t n;               /* the caller sets these four, the rest is 0 */
+    const tfm_masks *masks;
+    size_t n;               /* the caller sets these five, the rest is 0 */
     size_t next;            /* of the order: the first that waits */
     /* limits of what is searched at a time */
     size_t slots, most_rows;      /* sentences, hypotheses */
@@ -49,6 +53,7 @@ typedef struct tfm_search_batch {
     /* the next step, and room for the one after it */
     tfm_search_view view, spare;
     int32_t *ids;
+    size_t *owner; /* [most_rows] slot of each hypothesis */
     uint32_t *positions;
     size_t *queries;
     /* choosing */
@@ -70,5 +75,9 @@ bool tfm_search_batch_admit(tfm_search_batch *b);
 
 /* One more token for every live hypothesis; needs n_live > 0. Those that are done are listed in ended. */
 void tfm_search_batch_step(tfm_search_batch *b);
+
+/* What a step, or an admission whose keys and values go to these rows, computes: for those, and for planning them. */
+void tfm_search_batch_compute(tfm_search_batch *b);
+void tfm_search_batch_encode(tfm_search_batch *b, const uint32_t *rows);
 
 #endif

@@ -87,6 +87,8 @@ static tfm_status use_decoder(given g, tfm_error *error)
 
     CLEAR(tfm_decoder_options, allocator);
     CLEAR(tfm_decoder_options, progress);
+    CLEAR(tfm_decoder_options, forbidden);
+    CLEAR(tfm_decoder_options, n_forbidden);
     SMALL(tfm_decoder_options, n_threads, 2, 1024);
     SMALL(tfm_decoder_options, beam, 9, 1024);
     SMALL(tfm_decoder_options, max_extra, 5, UINT32_MAX);

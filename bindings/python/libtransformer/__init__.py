@@ -9,8 +9,9 @@ TrainerOptions, AttentionOptions, BleuOptions, MeasureOptions list them. Every f
 """
 from . import measure
 from ._library import lib as _lib
-from .constants import (Activation, AttentionKind, BleuSmooth, BleuTokenize, Dtype, Event, Init, LogLevel, NormOrder,
-                        Positions, ProfileKind, Sharing, Smoothing, Special, Start, Status, StopRule, TokenizerKind)
+from .constants import (Activation, AttentionKind, BleuSmooth, BleuTokenize, Dtype, Event, Init, LengthNorm, LogLevel,
+                        NormOrder, Positions, ProfileKind, Sharing, Smoothing, Special, Start, Status, StopRule,
+                        TokenizerKind)
 from .errors import (BusyError, CancelledError, ClosedError, FileError, FormatError, InvalidError, OutOfMemoryError,
                      TransformerError, UnsupportedError)
 from .evaluation import bleu
@@ -25,12 +26,13 @@ from .translator import Hypothesis, Score, Translator
 
 __all__ = [
     "Activation", "AttentionKind", "AttentionOptions", "BleuOptions", "BleuResult", "BleuSmooth", "BleuTokenize",
-    "BusyError", "CancelledError", "ClosedError", "DataReport", "Dtype", "Event", "FileError", "FormatError", "Hypothesis", "Init",
-    "InvalidError", "LoadOptions", "LogLevel", "MeasureOptions", "Measurement", "Metrics", "Model", "ModelCosts",
-    "ModelOptions", "NormOrder", "OutOfMemoryError", "Parameters", "Positions", "ProfileEntry", "ProfileKind", "Score",
-    "Sharing", "Smoothing", "Special", "Start", "Status", "StopRule", "Tokenizer", "TokenizerKind", "TokenizerOptions",
-    "Trainer", "TrainerOptions", "TransformerError", "Translator", "TranslatorOptions", "UnsupportedError", "attention",
-    "bleu", "measure", "model_costs", "status_name", "utf8_check", "utf8_repair", "version",
+    "BusyError", "CancelledError", "ClosedError", "DataReport", "Dtype", "Event", "FileError", "FormatError",
+    "Hypothesis", "Init", "InvalidError", "LengthNorm", "LoadOptions", "LogLevel", "MeasureOptions", "Measurement",
+    "Metrics", "Model", "ModelCosts", "ModelOptions", "NormOrder", "OutOfMemoryError", "Parameters", "Positions",
+    "ProfileEntry", "ProfileKind", "Score", "Sharing", "Smoothing", "Special", "Start", "Status", "StopRule",
+    "Tokenizer", "TokenizerKind", "TokenizerOptions", "Trainer", "TrainerOptions", "TransformerError", "Translator",
+    "TranslatorOptions", "UnsupportedError", "attention", "bleu", "measure", "model_costs", "status_name",
+    "utf8_check", "utf8_repair", "version",
 ]
 __version__: str = _lib.tfm_version().decode()
 

@@ -145,6 +145,14 @@ class tfm_decoder_options(Structure):
         ("progress_user", c_void_p),
         ("min_length", c_uint32),
         ("dtype", c_uint32),
+        ("length_norm", c_uint32),
+        ("no_repeat_ngram", c_uint32),
+        ("repetition_penalty", c_float),
+        ("min_ratio", c_float),
+        ("max_ratio", c_float),
+        ("reserved", c_uint32),
+        ("forbidden", POINTER(tfm_ids)),
+        ("n_forbidden", c_size_t),
     ]
 
 

@@ -161,6 +161,21 @@ class StopRule(IntEnum):
     WORST = 1
 
 
+class LengthNorm(IntEnum):
+    """What the score of a hypothesis is divided by.
+
+    PAPER: ((5 + n) / 6)^alpha, Wu et al. 2016 (6.1)
+    MARIAN: n^alpha: Marian's --normalize
+    FAIRSEQ: n^alpha: fairseq's --lenpen counts EOS too
+    NONE: 1: the log-probability itself
+    """
+
+    PAPER = 0
+    MARIAN = 1
+    FAIRSEQ = 2
+    NONE = 3
+
+
 class AttentionKind(IntEnum):
     """Which attention of the model.
 

@@ -1,6 +1,6 @@
 """Keyword options, each a field of a struct of transformer.h. Written by generate.py."""
 import os
-from typing import Any, Callable, TypedDict, Union
+from typing import Any, Callable, Iterable, Sequence, TypedDict, Union
 
 
 class TokenizerOptions(TypedDict, total=False):
@@ -103,7 +103,7 @@ class TranslatorOptions(TypedDict, total=False):
     """Fields of tfm_decoder_options.
 
     beam: hypotheses kept; 1: greedy; 1..1024, default 4 (6.1)
-    alpha: length penalty ((5 + |Y|) / 6)^alpha, EOS counted; >= 0, default 0.6 (6.1)
+    alpha: exponent of the length penalty (length_norm); >= 0, default 0.6 (6.1)
     n_best: hypotheses returned per sentence, 1..beam; default 1
     max_extra: longest output = source tokens (EOS counted) + this; default 50 (6.1)
     max_length: absolute longest output, EOS counted; 0: no other limit; default 0
@@ -118,6 +118,16 @@ class TranslatorOptions(TypedDict, total=False):
         sentence whose longest output is below ends without it; at most max_length; default 0
     dtype: Dtype of the matrices and of their products; default float32. A quantised model has its own: float32, the
         default, means int8 there, and bfloat16 is TFM_E_UNSUPPORTED
+    length_norm: LengthNorm: what scores are divided by; default paper
+    no_repeat_ngram: no sequence of so many tokens twice in a hypothesis; 0: they may; default 0
+    repetition_penalty: positive logits of tokens already produced are divided by it, negative ones multiplied (Keskin
+        et al. 2019); 0 and 1: none; > 0, default 0
+    min_ratio: min_length is at least this times the source tokens, EOS counted on both sides, rounded up; >= 0, default
+        0
+    max_ratio: the longest output is at most this times the source tokens, rounded up, but 1; 0: no such limit; default
+        0
+    forbidden: [n_forbidden] sequences of tokens that are never produced, each of at least 1: alone a token, else its
+        last one where the others stand before it; copied
     """
 
     beam: int
@@ -134,6 +144,12 @@ class TranslatorOptions(TypedDict, total=False):
     progress: Callable[[int, int], object]
     min_length: int
     dtype: int
+    length_norm: int
+    no_repeat_ngram: int
+    repetition_penalty: float
+    min_ratio: float
+    max_ratio: float
+    forbidden: Iterable[Sequence[int]]
 
 
 class TrainerOptions(TypedDict, total=False):

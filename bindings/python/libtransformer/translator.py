@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, Iterable, List, Optional, TypeVar, Union
 
-from ._abi import tfm_decode_progress_fn, tfm_decoder_options, tfm_profile_entry
+from ._abi import tfm_decode_progress_fn, tfm_decoder_options, tfm_ids, tfm_profile_entry
 from ._arrays import FloatArray, Floats, lent
 from ._convert import (Ids, Line, decoded, encoded, fill, numbers_of, record, same_length, sequence, sequences, texts)
 from ._handles import ExclusiveHandle, Usage, Owned, create
@@ -68,8 +68,10 @@ class Translator(ExclusiveHandle):
         lib.tfm_decoder_options_init(byref(struct), sizeof(struct))
         given = dict(options)
         progress = _progress_callback(usage, given.pop("progress", None))  # type: ignore[arg-type]
+        forbidden = sequences(given.pop("forbidden", ()), "forbidden")  # type: ignore[arg-type]
         fill(struct, given, TranslatorOptions.__annotations__, "Translator")
         struct.progress = progress
+        struct.forbidden, struct.n_forbidden = cast(forbidden, POINTER(tfm_ids)), len(forbidden)
         super().__init__(create(lib.tfm_decoder_create, lib.tfm_decoder_free, owner, byref(struct),
                                 keep=(owner, progress)), usage)
         self._tokenizer = model.tokenizer

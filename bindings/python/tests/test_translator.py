@@ -30,6 +30,19 @@ def test_nbest(book):
         assert translator.nbest_ids(sources) == lists
 
 
+def test_controls(book):
+    unwanted = [book.tokenizer.encode(GERMAN[0]), [tfm.Special.UNK]]
+    with tfm.Translator(book, forbidden=unwanted, no_repeat_ngram=2) as translator:
+        assert translator.translate(ENGLISH)[0] != GERMAN[0]
+        assert translator.translate(ENGLISH)[1:] == GERMAN[1:]
+    with tfm.Translator(book, length_norm=tfm.LengthNorm.NONE) as translator:
+        best, good = translator.nbest(ENGLISH[:1])[0][0], translator.score(ENGLISH[:1], GERMAN[:1])[0]
+        assert best.score == pytest.approx(good.logprob, rel=1e-4)
+    for wrong in ({"length_norm": 4}, {"forbidden": [[]]}, {"forbidden": [[-1]]}, {"min_ratio": 2, "max_ratio": 1}):
+        with pytest.raises(tfm.InvalidError):
+            tfm.Translator(book, **wrong)
+
+
 def test_score(translator, book):
     good, bad = translator.score(ENGLISH[:1] * 2, [GERMAN[0], GERMAN[1]])
     assert good.logprob > bad.logprob and good.logprob == pytest.approx(sum(good.tokens), abs=1e-5)

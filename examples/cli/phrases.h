@@ -1,0 +1,19 @@
+/* Phrases of the command line as ids of a model's tokenizer. */
+#ifndef CLI_PHRASES_H
+#define CLI_PHRASES_H
+
+#include "options.h"
+
+#include <transformer.h>
+
+typedef struct phrases {
+    tfm_ids *items; /* [size] each has memory of its own */
+    size_t size, capacity;
+} phrases;
+
+/* Adds a phrase; text that gives no ids is refused. Returns an exit code, and has reported what failed. */
+int phrases_add(phrases *p, const tfm_tokenizer *tokenizer, const char *text);
+void phrases_add_id(phrases *p, int32_t id);
+void phrases_free(phrases *p);
+
+#endif

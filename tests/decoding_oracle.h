@@ -1,0 +1,127 @@
+/* All translations that a tiny model can give, one by one: what the search must find under any control. */
+#ifndef DECODING_ORACLE_H
+#define DECODING_ORACLE_H
+
+#include "golden_model.h"
+
+enum { TINY_V = 6, TINY_LONGEST = 5, TINY_ALL = 400 };
+
+typedef struct tiny_sequence {
+    int32_t ids[TINY_LONGEST];
+    size_t size;
+    double logprob, score;
+} tiny_sequence;
+
+/* Changes the row of logits after n ids. */
+typedef void tiny_change(double row[TINY_V], const int32_t *ids, size_t n, const void *user);
+
+typedef struct tiny {
+    golden g;
+    tfm_decoder_options options;
+    tfm_ids source;
+    tiny_change *change;
+    const void *user;
+    tiny_sequence all[TINY_ALL];
+    size_t n;
+} tiny;
+
+/* Random weights, sharp enough for hypotheses to differ. */
+static inline void tiny_begin(tiny *t, uint64_t seed)
+{
+    tfm_model_options o = golden_options();
+
+    o.vocab_size = o.source_vocab_size = TINY_V;
+    o.seed = seed;
+    golden_begin_with(&t->g, &o, 1, tfm_cpu_flags());
+    tfm_weights_init(&t->g.weights, t->g.data);
+    for (size_t i = 0; i < t->g.weights.size; i++) t->g.data[i] *= 1.7f;
+}
+
+static inline void tiny_end(tiny *t)
+{
+    golden_end(&t->g);
+}
+
+/* Logits after BOS and n ids, from a pass over all of it. */
+static inline void tiny_logits(tiny *t, double row[TINY_V], const int32_t *ids, size_t n)
+{
+    static const uint32_t positions[] = {0, 1, 2, 3, 4, 5, 6, 7};
+    int32_t input[TINY_LONGEST + 1] = {TFM_BOS};
+    const size_t source_offset[] = {0, t->source.size}, target_offset[] = {0, n + 1};
+    const tfm_tokens s = {{1, source_offset}, t->source.data, positions}, p = {{1, target_offset}, input, positions};
+    tfm_run *run = &t->g.run;
+
+    memcpy(input + 1, ids, n * sizeof *ids);
+    tfm_run_measure(run, false);
+    for (int placed = 0; placed < 2; placed++) {
+        tfm_value *memory = tfm_value_new(run, t->source.size, GOLDEN_D), *all = tfm_value_new(run, n + 1, GOLDEN_D);
+        tfm_value *logits = tfm_value_new(run, n + 1, TINY_V);
+        tfm_forward_encoder(run, memory, &t->g.transformer, &s);
+        tfm_forward_decoder(run, all, &t->g.transformer, memory, &s.segments, &p);
+        tfm_op_linear(run, logits, all, &t->g.weights.output, false, 0.0f, 0);
+        for (size_t i = 0; placed && i < TINY_V; i++) row[i] = (double)logits->data[n * TINY_V + i];
+        if (!placed) ck_assert(tfm_run_place(run, run->arena.peak, false));
+    }
+}
+
+static inline double tiny_log_sum(const double row[TINY_V])
+{
+    double sum = 0.0;
+
+    for (size_t i = 0; i < TINY_V; i++) sum += exp(row[i]);
+    return log(sum);
+}
+
+static inline double tiny_penalty(const tfm_decoder_options *o, size_t n)
+{
+    if (o->length_norm == TFM_LENGTH_NONE) return 1.0;
+    return pow(o->length_norm == TFM_LENGTH_PAPER ? (5.0 + (double)n) / 6.0 : (double)n, (double)o->alpha);
+}
+
+static inline void tiny_keep(tiny *t, tiny_sequence s)
+{
+    s.score = s.logprob / tiny_penalty(&t->options, s.size);
+    ck_assert_uint_lt(t->n, TINY_ALL);
+    t->all[t->n++] = s;
+}
+
+/* Every end of what begins so within longest tokens. PAD and BOS have their share of the probability, but do not come;
+ * EOS comes alone where nothing else may. */
+static inline void tiny_extend(tiny *t, tiny_sequence from, size_t longest)
+{
+    double row[TINY_V];
+    bool any = false;
+
+    tiny_logits(t, row, from.ids, from.size);
+    if (t->change) t->change(row, from.ids, from.size, t->user);
+    const double lse = tiny_log_sum(row);
+    for (int32_t id = 0; id < TINY_V; id++) {
+        tiny_sequence next = from;
+        if (id == TFM_PAD || id == TFM_BOS || isinf(row[id])) continue;
+        any = true;
+        next.ids[next.size++] = id;
+        next.logprob += row[id] - lse;
+        if (id == TFM_EOS) tiny_keep(t, next);
+        else if (next.size < longest) tiny_extend(t, next, longest);
+    }
+    if (any) return;
+    from.ids[from.size++] = TFM_EOS;
+    tiny_keep(t, from);
+}
+
+static inline int tiny_by_score(const void *a, const void *b)
+{
+    const tiny_sequence *x = a, *y = b;
+
+    return (x->score < y->score) - (x->score > y->score);
+}
+
+/* All that end, best first. */
+static inline void tiny_enumerate(tiny *t, size_t longest)
+{
+    t->n = 0;
+    tiny_extend(t, (tiny_sequence){.size = 0}, longest);
+    qsort(t->all, t->n, sizeof *t->all, tiny_by_score);
+}
+
+#endif

@@ -1,0 +1,260 @@
+/* Controls of the search, each against all translations of a tiny model and against a plain restatement of its rule. */
+#include "decode/search.h"
+#include "decoding_oracle.h"
+
+static tiny t;
+static tfm_error error;
+
+static const int32_t source_ids[] = {3, 5, 4, TFM_EOS};
+
+static void options_begin(void)
+{
+    t.source = (tfm_ids){source_ids, 4};
+    t.options = (tfm_decoder_options){.beam = TINY_ALL,
+                                      .alpha = 0.6f,
+                                      .n_best = 12,
+                                      .max_extra = 1,
+                                      .max_length = TINY_LONGEST,
+                                      .max_source = 64,
+                                      .batch_tokens = 4096};
+}
+
+/* ------------------------------------------------------------------------------------------- rules, restated ---- */
+
+static size_t at_least(const tfm_decoder_options *o)
+{
+    size_t n = o->min_length;
+
+    while ((double)n < (double)o->min_ratio * (double)t.source.size) n++;
+    return n;
+}
+
+static size_t longest_of(const tfm_decoder_options *o)
+{
+    size_t n = 1;
+
+    while (n < TINY_LONGEST && (o->max_ratio <= 0.0f || (double)n < (double)o->max_ratio * (double)t.source.size)) n++;
+    return n;
+}
+
+static bool would_repeat(const int32_t *ids, size_t n, int32_t id, size_t order)
+{
+    int32_t with[TINY_LONGEST + 1];
+
+    memcpy(with, ids, n * sizeof *ids);
+    with[n++] = id;
+    for (size_t i = 0; i + order < n; i++)
+        if (!memcmp(with + i, with + n - order, order * sizeof *with)) return true;
+    return false;
+}
+
+static bool completes(const int32_t *ids, size_t n, int32_t id, tfm_ids forbidden)
+{
+    if (forbidden.data[forbidden.size - 1] != id || forbidden.size - 1 > n) return false;
+    for (size_t i = 0; i + 1 < forbidden.size; i++)
+        if (ids[n - (forbidden.size - 1) + i] != forbidden.data[i]) return false;
+    return true;
+}
+
+static bool occurs(const int32_t *ids, size_t n, int32_t id)
+{
+    for (size_t i = 0; i < n; i++)
+        if (ids[i] == id) return true;
+    return false;
+}
+
+static void change(double row[TINY_V], const int32_t *ids, size_t n, const void *user)
+{
+    const tfm_decoder_options *o = user;
+    const double penalty = o->repetition_penalty > 0.0f ? (double)o->repetition_penalty : 1.0;
+
+    for (int32_t id = 0; id < TINY_V; id++) {
+        if (occurs(ids, n, id)) row[id] = row[id] > 0.0 ? row[id] / penalty : row[id] * penalty;
+        if (o->no_repeat_ngram && would_repeat(ids, n, id, o->no_repeat_ngram)) row[id] = -INFINITY;
+        for (size_t i = 0; i < o->n_forbidden; i++)
+            if (completes(ids, n, id, o->forbidden[i])) row[id] = -INFINITY;
+    }
+    if (n + 1 < at_least(o)) row[TFM_EOS] = -INFINITY;
+}
+
+/* --------------------------------------------------------------------------------------------------- search ---- */
+
+static tfm_search *search_of(void)
+{
+    tfm_search *search;
+
+    ck_assert_ok(tfm_search_create(&search, &t.g.transformer, t.g.pool, &t.options, &t.g.allocator, &error), error);
+    return search;
+}
+
+/* Scores in order; where they are not equal, ids too. */
+static void check_best(const tfm_search *search, size_t sentence)
+{
+    const size_t n = tfm_search_count(search, sentence);
+
+    ck_assert_uint_eq(n, t.n < t.options.n_best ? t.n : t.options.n_best);
+    for (size_t rank = 0; rank < n; rank++) {
+        tfm_hypothesis h;
+        const tiny_sequence *want = &t.all[rank];
+        ck_assert(tfm_search_get(search, sentence, rank, &h));
+        ck_assert_msg(fabs(h.score - want->score) < 1e-5, "rank %zu: %.9g, want %.9g", rank, h.score, want->score);
+        const bool alone = (!rank || want[-1].score - want->score > 1e-4) &&
+                           (rank + 1 >= t.n || want->score - want[1].score > 1e-4);
+        if (!alone) continue;
+        ck_assert_uint_eq(h.ids.size, want->size);
+        ck_assert_mem_eq(h.ids.data, want->ids, want->size * sizeof *want->ids);
+    }
+}
+
+static void check_search(void)
+{
+    tfm_search *search = search_of();
+
+    t.change = change;
+    t.user = &t.options;
+    tiny_enumerate(&t, longest_of(&t.options));
+    ck_assert_ok(tfm_search_run(search, &t.source, 1, &error), error);
+    check_best(search, 0);
+    tfm_search_free(search);
+}
+
+static const int32_t four[] = {4}, unknown[] = {TFM_UNK}, pair[] = {5, 4}, triple[] = {4, 5, 5}, end[] = {4, TFM_EOS};
+static const tfm_ids forbidden[] = {{four, 1}, {pair, 2}, {unknown, 1}, {triple, 3}, {end, 2}};
+
+/* Bits of the number choose the controls. */
+static void set_controls(unsigned bits)
+{
+    tfm_decoder_options *o = &t.options;
+
+    options_begin();
+    o->length_norm = bits % 4;
+    o->alpha = bits & 1 ? 0.6f : 1.5f;
+    o->no_repeat_ngram = bits / 2 % 4;
+    o->repetition_penalty = (float)(bits / 3 % 3) * 0.7f;
+    o->min_length = bits / 7 % 4;
+    o->min_ratio = bits & 4 ? 0.6f : 0.0f;
+    o->max_ratio = bits & 8 ? 1.1f : 0.0f;
+    o->forbidden = forbidden + bits % 3;
+    o->n_forbidden = bits / 5 % 4;
+}
+
+START_TEST(c27_wide_search_finds_the_best_of_all_under_every_control)
+{
+    for (unsigned i = 0; i < 48; i++) {
+        tiny_begin(&t, (uint64_t)_i * 100 + i);
+        set_controls((unsigned)_i * 48 + i);
+        check_search();
+        tiny_end(&t);
+    }
+}
+END_TEST
+
+/* A token that came twice is penalised once. */
+START_TEST(repetition_penalty_counts_a_token_once)
+{
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        tiny_begin(&t, seed);
+        options_begin();
+        t.options.repetition_penalty = seed % 2 ? 0.4f : 3.0f;
+        t.options.n_best = 200;
+        check_search();
+        tiny_end(&t);
+    }
+}
+END_TEST
+
+START_TEST(length_norms_by_name)
+{
+    static const double want[] = {1.0969029, 1.5157166, 1.5157166, 1.0};
+
+    for (uint32_t norm = 0; norm < 4; norm++) {
+        tiny_begin(&t, 3);
+        options_begin();
+        t.options.length_norm = norm;
+        ck_assert_double_eq_tol(tiny_penalty(&t.options, 2), want[norm], 1e-6);
+        check_search();
+        tiny_end(&t);
+    }
+}
+END_TEST
+
+/* One token holds nearly all of the mass: without it the others sum to 1. */
+START_TEST(c27_what_is_forbidden_leaves_its_probability_to_the_others)
+{
+    static const int32_t all[] = {TFM_PAD, TFM_BOS, 4};
+    static const tfm_ids some[] = {{all, 1}, {all + 1, 1}, {all + 2, 1}};
+    double sum = 0.0;
+
+    tiny_begin(&t, 5);
+    options_begin();
+    t.options.forbidden = some;
+    t.options.n_forbidden = 3;
+    t.options.max_length = 1;
+    t.options.n_best = TINY_V;
+    t.options.length_norm = TFM_LENGTH_NONE;
+    t.options.min_length = 1;
+    for (size_t i = 0; i < GOLDEN_D; i++) t.g.data[4 * GOLDEN_D + i] *= 20.0f;
+    tfm_search *search = search_of();
+    ck_assert_ok(tfm_search_run(search, &t.source, 1, &error), error);
+    /* an end, and what lives on at the limit, are two runs */
+    tfm_hypothesis h;
+    ck_assert(tfm_search_get(search, 0, 0, &h));
+    sum += exp(h.score);
+    tfm_search_free(search);
+    t.options.min_length = 2;
+    search = search_of();
+    ck_assert_ok(tfm_search_run(search, &t.source, 1, &error), error);
+    ck_assert_uint_eq(tfm_search_count(search, 0), 2);
+    double alone = 0.0;
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert(tfm_search_get(search, 0, i, &h));
+        ck_assert_int_ne(h.ids.data[0], 4);
+        alone += exp(h.score);
+    }
+    ck_assert_double_eq_tol(alone, 1.0, 1e-5); /* neither 4 nor EOS */
+    ck_assert(sum > 0.0 && sum < 1.0);
+    tfm_search_free(search);
+    tiny_end(&t);
+}
+END_TEST
+
+/* Masks that leave nothing: the hypothesis ends, and is a number. */
+START_TEST(c27_masks_that_leave_nothing_end_the_hypothesis)
+{
+    static const int32_t every[] = {0, 1, 2, 3, 4, 5};
+    static const tfm_ids ids[] = {{every, 1},     {every + 1, 1}, {every + 2, 1},
+                                  {every + 3, 1}, {every + 4, 1}, {every + 5, 1}};
+    tfm_hypothesis h;
+
+    tiny_begin(&t, 7);
+    options_begin();
+    t.options.forbidden = ids;
+    t.options.n_forbidden = 6;
+    t.options.min_length = 3;
+    t.options.no_repeat_ngram = 1;
+    tfm_search *search = search_of();
+    ck_assert_ok(tfm_search_run(search, &t.source, 1, &error), error);
+    ck_assert(tfm_search_get(search, 0, 0, &h));
+    ck_assert_uint_eq(h.ids.size, 1);
+    ck_assert_int_eq(h.ids.data[0], TFM_EOS);
+    ck_assert_double_eq(h.score, 0.0);
+    tfm_search_free(search);
+    tiny_end(&t);
+}
+END_TEST
+
+static Suite *controls_suite(void)
+{
+    Suite *suite = suite_create("controls");
+    TCase *tc = tcase_create("controls");
+
+    tcase_add_loop_test(tc, c27_wide_search_finds_the_best_of_all_under_every_control, 0, 8);
+    tcase_add_test(tc, repetition_penalty_counts_a_token_once);
+    tcase_add_test(tc, length_norms_by_name);
+    tcase_add_test(tc, c27_what_is_forbidden_leaves_its_probability_to_the_others);
+    tcase_add_test(tc, c27_masks_that_leave_nothing_end_the_hypothesis);
+    suite_add_tcase(suite, tc);
+    return suite;
+}
+
+TESTING_MAIN(controls_suite)
