@@ -61,12 +61,12 @@ run() # NAME "SETUP OPTIONS" TEST_OPTIONS...
     if [ -n "$log" ]; then count "$log"; else failed=$((failed + 1)); fi
 }
 
-# Each fuzzer for 5 seconds, which tells that it works; tests/fuzz/run.sh 600 is for finding faults.
+# Each fuzzer for 20 seconds, which tells that it works; tests/fuzz/run.sh 600 is for finding faults.
 fuzz()
 {
     local p f
     echo "== build/fuzz"
-    tests/fuzz/run.sh 5 > build/fuzz-run.log || true
+    tests/fuzz/run.sh 20 > build/fuzz-run.log || true
     cat build/fuzz-run.log
     read -r p f < <(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' build/fuzz-run.log) || { p=0 f=1; }
     passed=$((passed + p)) failed=$((failed + f))
