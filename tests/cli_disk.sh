@@ -93,16 +93,18 @@ for call in open write fsync close rename; do
     check "killed in $call: happened" test $n -gt 2
 done
 
-# A folder that may not be written, where this user is bound by that; a true full disk, where one may be mounted.
+# A folder that may not be written, where this user is bound by that; a true full disk and a read-only one, where they may be mounted.
 if [ "$(id -u)" -ne 0 ]; then
     mkdir locked && cp one locked/model && chmod 500 locked
     refused "read-only folder" 1 "locked/model: Permission denied" "$tfm" average -o locked/model two
     check "read-only folder: the old model" cmp locked/model one
 fi
-mkdir disk
+mkdir disk readonly
 if unshare -rm true 2> /dev/null; then
     cat > full.sh <<- 'END'
-		mount -t tmpfs -o size=64k none disk || exit 77
+		mount -t tmpfs -o size=64k none disk && mount -t tmpfs none readonly && cp one readonly/model || exit 77
+		mount -o remount,ro readonly || exit 77
+		"$0" average -o readonly/model two 2> err.readonly; echo "$? $(cmp readonly/model one && ls readonly)" > left.readonly
 		head -c 40000 /dev/zero > disk/old
 		"$0" average -o disk/model two; code=$?
 		echo "$(ls disk) $(stat -c %s disk/old)" > left
@@ -114,6 +116,8 @@ if unshare -rm true 2> /dev/null; then
         check "full disk: exit code" equal $code 1
         check "full disk: says so" grep -q "disk/model: No space left" err
         check "full disk: what was there" equal "$(< left)" "old 40000"
+        check "read-only disk: exit code, the old model, nothing else" equal "$(< left.readonly)" "1 model"
+        check "read-only disk: says so" grep -q "readonly/model: .*Read-only file system" err.readonly
     fi
 fi
 finish

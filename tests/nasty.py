@@ -31,6 +31,14 @@ def breaks(path: Path) -> Iterator[bytes]:
             yield "".join(chr(int(c, 16)) for c in codes if not 0xD800 <= int(c, 16) <= 0xDFFF).encode()
 
 
+def case_folding(path: Path) -> Iterator[bytes]:
+    """Each character beside what it folds to."""
+    for row in gzip.decompress(path.read_bytes()).decode().splitlines():
+        if row and row[0] != "#":
+            code, _, mapping = row.split("; ")[:3]
+            yield (chr(int(code, 16)) + " " + "".join(chr(int(c, 16)) for c in mapping.split())).encode()
+
+
 def lines(folder: Path) -> Iterator[bytes]:
     yield from (folder / "blns.txt").read_bytes().split(b"\n")
     yield from (s.encode("utf-8", "replace") for s in json.loads((folder / "blns.json").read_text("utf-8")))
@@ -39,6 +47,7 @@ def lines(folder: Path) -> Iterator[bytes]:
     yield from normalization(folder)
     yield from breaks(folder / "GraphemeBreakTest.txt.gz")
     yield from breaks(folder / "WordBreakTest.txt.gz")
+    yield from case_folding(folder / "CaseFolding.txt.gz")
 
 
 def split(path: str) -> List[bytes]:
