@@ -57,12 +57,18 @@ def test_bleu():
     result = tfm.bleu(["the cat sat"], [["a dog sat there"], ["the cat sat here"]], smooth=tfm.BleuSmooth.FLOOR)
     assert result.precisions[0] == pytest.approx(100) and result.hyp_length == 3 and result.ref_length == 4
     assert "nrefs:2" in result.signature and result.matches[:4] == (3, 2, 1, 0)
-    with pytest.raises(tfm.InvalidError, match="1 and 2"):
-        tfm.bleu(["a"], ["a", "b"])
-    with pytest.raises(TypeError):
-        tfm.bleu("a", ["a"])
     with pytest.raises(TypeError, match="tokenise is no option of bleu.*is it tokenize"):
         tfm.bleu(["a"], ["a"], tokenise=1)
+
+
+def test_c38_references_of_another_shape_are_refused():
+    for hyps, refs, match in ((["a"], ["a", "b"], "1 and 2"), (["a", "b", "c"], ["a"], "3 and 1"),
+                              (["a", "b"], [["a", "b"], ["a"]], "2 and 1")):
+        with pytest.raises(tfm.InvalidError, match=match):
+            tfm.bleu(hyps, refs)
+    for hyps, refs in (("a", ["a"]), (["a"], "a"), (["a"], b"a")):
+        with pytest.raises(TypeError):
+            tfm.bleu(hyps, refs)
 
 
 def test_measuring():
