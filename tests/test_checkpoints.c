@@ -150,6 +150,54 @@ START_TEST(a_damaged_checkpoint_is_refused)
 }
 END_TEST
 
+/* What only a hostile file says: its checksums are good. */
+START_TEST(a_checkpoint_that_stands_beyond_its_epoch_is_refused)
+{
+    const tfm_trainer_options o = trainer_options();
+    tfm_trainer *t = trainer_of(model, &o, &data), *resumed;
+    const uint64_t updates = tfm_training_updates(&t->training);
+
+    for (int beyond = 0; beyond < 2; beyond++) {
+        t->training.at.update = beyond ? updates : updates - 1;
+        ck_assert_ok(tfm_trainer_save(t, base, &error), error);
+        ck_assert_ok(tfm_trainer_resume(&resumed, base, &o, &error), error);
+        ck_assert_status(tfm_trainer_set_data_ids(resumed, data.sources, data.targets, data.n, NULL, 0, &error),
+                         beyond ? TFM_E_FORMAT : TFM_OK, error);
+        if (beyond) ck_assert_ptr_nonnull(strstr(error.message, "the checkpoint stands at update"));
+        tfm_trainer_free(resumed);
+    }
+    tfm_trainer_free(t);
+}
+END_TEST
+
+START_TEST(a_checkpoint_whose_tokenizer_is_too_large_is_refused)
+{
+    const tfm_trainer_options o = trainer_options();
+    tfm_trainer *t = trainer_of(model, &o, &data), *resumed;
+
+    t->tokenizer = tokenizer_make(); /* of more than VOCAB tokens; freed with t */
+    ck_assert_ok(tfm_trainer_save(t, base, &error), error);
+    ck_assert_status(tfm_trainer_resume(&resumed, base, &o, &error), TFM_E_FORMAT, error);
+    ck_assert_ptr_nonnull(strstr(error.message, "its tokenizer is larger than its vocabulary"));
+    ck_assert_ptr_null(resumed);
+    tfm_trainer_free(t);
+}
+END_TEST
+
+START_TEST(a_path_of_any_length_is_an_error_and_no_more)
+{
+    static char longest[5000];
+    story s = {0};
+    tfm_trainer_options o = loop_options(&s);
+
+    memset(longest, 'x', sizeof longest - 1);
+    o.checkpoint_path = longest;
+    o.max_steps = 1;
+    ck_assert_status(run_once(&o), TFM_E_INVALID, error);
+    ck_assert_ptr_nonnull(strstr(error.message, "checkpoint_path is longer than"));
+}
+END_TEST
+
 /* ----------------------------------------------------------------------------------------------- cancelling ---- */
 
 START_TEST(a_callback_stops_it_with_a_checkpoint)
@@ -261,6 +309,9 @@ static Suite *checkpoints_suite(void)
     tcase_add_test(tc, other_data_or_seed_cannot_resume);
     tcase_add_test(tc, a_model_is_not_a_checkpoint);
     tcase_add_test(tc, a_damaged_checkpoint_is_refused);
+    tcase_add_test(tc, a_checkpoint_that_stands_beyond_its_epoch_is_refused);
+    tcase_add_test(tc, a_checkpoint_whose_tokenizer_is_too_large_is_refused);
+    tcase_add_test(tc, a_path_of_any_length_is_an_error_and_no_more);
     tcase_add_test(tc, a_callback_stops_it_with_a_checkpoint);
     tcase_add_test(tc, a_full_disk_leaves_the_old_file);
     tcase_add_test(tc, a_missing_folder_is_an_error_and_no_more);

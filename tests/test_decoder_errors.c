@@ -176,6 +176,32 @@ START_TEST(long_lines_are_named)
 }
 END_TEST
 
+/* Both sides of a pair have their positions. */
+START_TEST(lines_beyond_the_positions_are_named)
+{
+    static const tfm_text shorter[] = {LINE("a cat"), LINE("a dog")}, longer[] = {LINE("a cat"), LINE("the cat sat on the mat, the log")};
+    const tfm_decoder_options o = decoder_options(2);
+    tfm_tokenizer *t = tokenizer_make();
+    tfm_model_options mo = small_options();
+    tfm_model *model;
+
+    mo.vocab_size = 0;
+    mo.positions = TFM_POSITIONS_LEARNED;
+    mo.max_positions = 8;
+    ck_assert_ok(tfm_model_create(&model, &mo, t, &error), error);
+    tfm_tokenizer_free(t);
+    tfm_decoder *d = decoder_of(model, &o);
+    for (int side = 0; side < 2; side++) {
+        ck_assert_status(tfm_decoder_logprobs(d, side ? shorter : longer, side ? longer : shorter, 2, &error), TFM_E_INVALID, error);
+        ck_assert_msg(!strncmp(error.message, side ? "target line 2 has " : "source line 2 has ", 18) &&
+                      strstr(error.message, "the model has only 8 positions"), "%s", error.message);
+    }
+    ck_assert_ok(tfm_decoder_logprobs(d, shorter, shorter, 2, &error), error);
+    tfm_decoder_free(d);
+    tfm_model_free(model);
+}
+END_TEST
+
 START_TEST(null_arguments)
 {
     static const int32_t good[] = {3, 1};
@@ -270,6 +296,33 @@ START_TEST(a_callback_can_cancel)
     ck_assert(isnan(tfm_decoder_pair_logprob(d, 0)));
     tfm_decoder_free(d);
     tfm_decoder_free(want);
+    tfm_model_free(model);
+}
+END_TEST
+
+/* Nothing has made room for it before. */
+START_TEST(c34_attention_without_memory)
+{
+    static const int32_t ids[] = {5, 6, 7};
+    const tfm_ids three = {ids, 3};
+    tfm_model *model = model_make();
+    tfm_decoder_options o = decoder_options(1);
+    tfm_status status = TFM_E_NOMEM;
+    const float *weights;
+    size_t rows, cols, n = 0;
+
+    for (; status != TFM_OK; n++) {
+        faulty f = {.fail_at = SIZE_MAX};
+        const tfm_allocator a = faulty_allocator(&f);
+        o.allocator = &a;
+        tfm_decoder *d = decoder_of(model, &o);
+        f.fail_at = f.calls + n;
+        status = tfm_decoder_attention(&weights, &rows, &cols, d, three, three, TFM_ATTENTION_CROSS, 1, 1, &error);
+        if (status != TFM_OK) ck_assert_status(status, TFM_E_NOMEM, error);
+        tfm_decoder_free(d);
+        ck_assert_uint_eq(f.live, 0);
+    }
+    ck_assert_uint_gt(n, 3);
     tfm_model_free(model);
 }
 END_TEST
@@ -388,9 +441,11 @@ static Suite *decoder_errors_suite(void)
     tcase_add_test(tc, m47_bad_ids_are_named);
     tcase_add_test(tc, m46_five_thousand_tokens);
     tcase_add_test(tc, long_lines_are_named);
+    tcase_add_test(tc, lines_beyond_the_positions_are_named);
     tcase_add_test(tc, null_arguments);
     tcase_add_test(tc, a_callback_can_cancel);
     tcase_add_test(tc, c34_every_allocation_may_fail);
+    tcase_add_test(tc, c34_attention_without_memory);
     tcase_add_test(tc, c34_every_allocation_of_a_threaded_decoder_may_fail);
     tcase_add_test(tc, c34_nothing_is_printed);
     suite_add_tcase(suite, tc);

@@ -109,6 +109,23 @@ static double wanted(const tfm_gemm *g, const float *before, size_t i, size_t j,
     return g->dropout ? sum * oracle_keep(mask, i, j) : sum;
 }
 
+/* Runs it and judges what it wrote. */
+static void check_gemm(const tfm_kernels *kernels, const pool *p, const tfm_gemm *g, const oracle_mask *mask)
+{
+    memcpy(c_other, c_data, g->m * g->c_row * sizeof *c_data);
+    tfm_gemm_run(kernels, p->threads, p->scratch, g);
+    for (size_t i = 0; i < g->m; i++) {
+        for (size_t j = 0; j < g->n; j++) {
+            double size;
+            const double want = wanted(g, c_other, i, j, mask, &size), got = (double)g->c[i * g->c_row + j];
+            const double bound = ((double)g->k + 4.0) * 0x1p-24 * size * (g->dropout ? 2.0 : 1.0);
+            must_msg(fabs(got - want) <= bound, "%zux%zux%zu (%zu, %zu): %.9g, want %.9g", g->m, g->n, g->k, i, j, got,
+                     want);
+        }
+        same_bits(g->c + i * g->c_row + g->n, c_other + i * g->c_row + g->n, PAD, "between rows");
+    }
+}
+
 static void check_product(const tfm_kernels *kernels, const pool *p, shape s, bool a_rows, bool b_rows, extra e)
 {
     const oracle_mask mask = {UINT64_C(0x1122334455667788), 9, 21, e.rate, 33};
@@ -117,18 +134,7 @@ static void check_product(const tfm_kernels *kernels, const pool *p, shape s, bo
         {0x55667788, 0x11223344}, 9, 21, 33, threshold, 65536.0f / (65536.0f - (float)threshold)};
     const tfm_gemm g = new_gemm(s, a_rows, b_rows, e, &dropout, s.m * 100 + s.n * 10 + s.k);
 
-    memcpy(c_other, c_data, s.m * g.c_row * sizeof *c_data);
-    tfm_gemm_run(kernels, p->threads, p->scratch, &g);
-    for (size_t i = 0; i < s.m; i++) {
-        for (size_t j = 0; j < s.n; j++) {
-            double size;
-            const double want = wanted(&g, c_other, i, j, &mask, &size), got = (double)g.c[i * g.c_row + j];
-            const double bound = ((double)s.k + 4.0) * 0x1p-24 * size * (e.rate > 0.0 ? 2.0 : 1.0);
-            must_msg(fabs(got - want) <= bound, "%zux%zux%zu (%zu, %zu): %.9g, want %.9g", s.m, s.n, s.k, i, j, got,
-                     want);
-        }
-        same_bits(g.c + i * g.c_row + s.n, c_other + i * g.c_row + s.n, PAD, "between rows");
-    }
+    check_gemm(kernels, p, &g, &mask);
 }
 
 static const extra extras[] = {
@@ -166,6 +172,26 @@ START_TEST(products_across_blocks_agree_with_the_oracle)
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (size_t form = 0; form < 4; form++)
             check_product(kernels, &p, shapes[i], form & 1, form & 2, extras[(3 * i + form) % 8]);
+    free_pool(&p);
+}
+END_TEST
+
+/* Every other element of each row, of both: no stride is 1. */
+START_TEST(operands_may_be_spaced)
+{
+    static const shape shapes[] = {{1, 1, 3}, {13, 35, 65}, {40, 17, 9}};
+    pool p = new_pool(1);
+    const tfm_kernels *kernels = begin(_i);
+
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        const shape s = shapes[i];
+        tfm_gemm g = new_gemm((shape){s.m, 2 * s.n, 2 * s.k}, true, true, extras[0], NULL, i);
+        g.a_col = g.b_col = 2;
+        g.n = s.n;
+        g.k = s.k;
+        g.c_row = s.n + PAD;
+        check_gemm(kernels, &p, &g, NULL);
+    }
     free_pool(&p);
 }
 END_TEST
@@ -502,6 +528,7 @@ static Suite *suite(void)
 
     tcase_add_loop_test(c, products_agree_with_the_oracle, 0, n_ways());
     tcase_add_loop_test(c, products_across_blocks_agree_with_the_oracle, 0, n_ways());
+    tcase_add_loop_test(c, operands_may_be_spaced, 0, n_ways());
     tcase_add_loop_test(c, an_empty_product_writes_nothing, 0, n_ways());
     tcase_add_loop_test(c, c21_bits_of_a_row_do_not_depend_on_the_other_rows, 0, n_ways());
     tcase_add_loop_test(c, c21_bits_of_a_column_do_not_depend_on_the_other_columns, 0, n_ways());

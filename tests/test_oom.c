@@ -261,6 +261,29 @@ START_TEST(c34_data_without_memory)
 }
 END_TEST
 
+/* There is no room yet that earlier data made. */
+START_TEST(c34_first_data_without_memory)
+{
+    tfm_status status = TFM_E_NOMEM;
+    size_t n = 0;
+
+    for (; status != TFM_OK; n++) {
+        faulty f = {.fail_at = SIZE_MAX};
+        const tfm_allocator a = faulty_allocator(&f);
+        const tfm_trainer_options o = options_with(&a);
+        tfm_trainer *t = trainer_of(model, &o, NULL);
+        f.fail_at = f.calls + n;
+        status = use_data(t);
+        if (status != TFM_OK) ck_assert_status(status, TFM_E_NOMEM, error);
+        f.fail_at = SIZE_MAX;
+        ck_assert_ok(use_data(t), error);
+        tfm_trainer_free(t);
+        ck_assert_uint_eq(f.live, 0);
+    }
+    ck_assert_uint_gt(n, 20);
+}
+END_TEST
+
 START_TEST(c34_files_and_models_without_memory)
 {
     disturb(use_save, 5);
@@ -378,6 +401,7 @@ static Suite *oom_suite(void)
     tcase_add_test(tc, c34_models_saved_and_averaged_without_memory);
     tcase_add_test(tc, c34_trainers_begun_without_memory);
     tcase_add_test(tc, c34_data_without_memory);
+    tcase_add_test(tc, c34_first_data_without_memory);
     tcase_add_test(tc, c34_files_and_models_without_memory);
     tcase_add_test(tc, c34_a_run_without_memory);
     tcase_add_test(tc, c34_translations_are_the_same_after_a_lack_of_memory);

@@ -110,6 +110,27 @@ START_TEST(decoders_of_a_type_share_its_weights)
 }
 END_TEST
 
+/* So many products of -127..127 no longer fit 32 bits. */
+START_TEST(int8_rows_have_a_greatest_length)
+{
+    tfm_model_options mo = small_options();
+    tfm_decoder_options o = decoder_options(1);
+    tfm_decoder *d;
+    tfm_model *m;
+
+    o.dtype = TFM_DTYPE_INT8;
+    mo.n_encoder_layers = mo.n_decoder_layers = mo.d_model = mo.n_heads = mo.d_k = mo.d_v = 1;
+    for (uint32_t more = 0; more < 2; more++) {
+        mo.d_ff = INT32_MAX / (128 * 128) + more;
+        ck_assert_ok(tfm_model_create(&m, &mo, NULL, &error), error);
+        ck_assert_status(tfm_decoder_create(&d, m, &o, &error), more ? TFM_E_UNSUPPORTED : TFM_OK, error);
+        if (more) ck_assert_str_eq(error.message, "encoder.layers.0.feedforward.outer has 131072 columns, int8 sums hold at most 131071");
+        tfm_decoder_free(d);
+        tfm_model_free(m);
+    }
+}
+END_TEST
+
 START_TEST(an_unknown_type_is_refused)
 {
     tfm_model *m = form_make(0);
@@ -232,6 +253,7 @@ static Suite *packed_suite(void)
     tcase_add_test(tc, each_type_gives_the_same_bits_in_any_batch_and_on_any_threads);
     tcase_add_test(tc, rounded_types_are_near_and_not_equal);
     tcase_add_test(tc, decoders_of_a_type_share_its_weights);
+    tcase_add_test(tc, int8_rows_have_a_greatest_length);
     tcase_add_test(tc, an_unknown_type_is_refused);
     tcase_add_test(tc, decoders_are_created_by_many_threads_at_once);
     tcase_add_test(tc, a_mapped_model_is_in_memory_once);

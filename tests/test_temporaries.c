@@ -4,9 +4,24 @@
 #include "testing.h"
 
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 static char folder[TESTING_PATH], path[TESTING_PATH];
+
+/* The library's: when it is about to lock a file, another process may be about to sweep the folder. */
+static bool sweep_first;
+
+int flock(int fd, int operation);
+
+int flock(int fd, int operation)
+{
+    if (sweep_first) {
+        sweep_first = false;
+        tfm_temporaries_sweep(path, NULL);
+    }
+    return (int)syscall(SYS_flock, fd, operation);
+}
 
 static void setup(void)
 {
@@ -110,6 +125,18 @@ START_TEST(files_in_the_making_stay_while_their_process_lives)
 }
 END_TEST
 
+START_TEST(a_file_swept_before_it_was_locked_is_made_again)
+{
+    tfm_error error = {0};
+
+    path_join(path, folder, "model");
+    sweep_first = true;
+    ck_assert_ok(tfm_file_write(path, "new", 3, &error), error);
+    ck_assert(!sweep_first && is_there("model"));
+    ck_assert_uint_eq(count_files(), 1);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("temporaries");
@@ -119,6 +146,7 @@ static Suite *suite(void)
     tcase_add_test(c, abandoned_files_go_with_the_next_writing);
     tcase_add_test(c, a_training_sweeps_all_its_steps);
     tcase_add_test(c, files_in_the_making_stay_while_their_process_lives);
+    tcase_add_test(c, a_file_swept_before_it_was_locked_is_made_again);
     suite_add_tcase(s, c);
     return s;
 }

@@ -165,6 +165,25 @@ START_TEST(too_many_threads_is_an_error)
 }
 END_TEST
 
+/* No address space holds a stack of this size. */
+START_TEST(a_thread_that_the_system_refuses_is_an_error)
+{
+    faulty f = {.fail_at = SIZE_MAX};
+    const tfm_allocator a = faulty_allocator(&f);
+    tfm_pool *pool = (tfm_pool *)&seen;
+    pthread_attr_t attributes;
+    tfm_error error;
+
+    ck_assert_int_eq(pthread_getattr_default_np(&attributes), 0);
+    ck_assert_int_eq(pthread_attr_setstacksize(&attributes, (size_t)1 << 56), 0);
+    ck_assert_int_eq(pthread_setattr_default_np(&attributes), 0);
+    ck_assert_status(tfm_pool_create(&pool, 3, &a, &error), TFM_E_IO, error);
+    ck_assert_str_eq(error.message, "the system refused to start thread 2 of 3");
+    ck_assert_ptr_null(pool);
+    ck_assert_uint_eq(f.live, 0);
+}
+END_TEST
+
 START_TEST(no_memory_leaks_nothing)
 {
     faulty f = {0};
@@ -250,6 +269,7 @@ static Suite *suite(void)
     tcase_add_test(c, two_tasks_never_share_a_thread_number);
     tcase_add_test(c, zero_threads_means_all_cores);
     tcase_add_test(c, too_many_threads_is_an_error);
+    tcase_add_test(c, a_thread_that_the_system_refuses_is_an_error);
     tcase_add_test(c, no_memory_leaks_nothing);
     tcase_add_test(c, c36_a_forked_child_works);
     tcase_add_test(c, signals_stay_with_the_host);

@@ -377,8 +377,6 @@ tfm_status tfm_trainer_run(tfm_trainer *t, tfm_error *error)
     const tfm_status status = check_ready(t, error);
 
     if (status != TFM_OK) return status;
-    if (t->options.valid_bleu && t->training.valid.n_pairs && !t->valid.n)
-        return tfm_fail(error, TFM_E_INVALID, "valid_bleu needs validation data given as text");
     tfm_loop_begin(&t->loop, &t->training, &hooks, t->kept, &t->n_kept);
     t->stepping = false;
     return tfm_loop_run(&t->loop, error);
