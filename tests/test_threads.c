@@ -2,6 +2,7 @@
 #include "base/threads.h"
 #include "testing.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -243,6 +244,44 @@ static void look_at_mask(void *arg, size_t task, size_t thread)
     sched_yield();
 }
 
+/* The pool's: a thread that goes to sleep stays before it, with the pool's mutex, for as long as it is asked to. */
+static atomic_int sleeper;
+enum { SLEEPS, ASKED_TO_STAY, STAYS };
+
+int pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
+{
+    static int (*wait)(pthread_cond_t *, pthread_mutex_t *);
+    int asked = ASKED_TO_STAY;
+
+    if (!wait) *(void **)(void *)&wait = dlsym(RTLD_NEXT, "pthread_cond_wait");
+    if (atomic_compare_exchange_strong(&sleeper, &asked, STAYS))
+        while (atomic_load(&sleeper) == STAYS) usleep(100);
+    return wait(condition, mutex);
+}
+
+/* The child inherits a mutex that nobody will ever give back. */
+START_TEST(c36_a_child_forked_while_a_thread_goes_to_sleep_works)
+{
+    int status;
+
+    atomic_store(&sleeper, ASKED_TO_STAY);
+    tfm_pool *pool = new_pool(2);
+    while (atomic_load(&sleeper) != STAYS) usleep(100);
+    const pid_t child = fork();
+    if (!child) {
+        alarm(20);
+        check_run(pool, TASKS);
+        tfm_pool_free(pool);
+        _exit(0);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+    atomic_store(&sleeper, SLEEPS);
+    check_run(pool, TASKS);
+    tfm_pool_free(pool);
+}
+END_TEST
+
 START_TEST(signals_stay_with_the_host)
 {
     static atomic_uint open;
@@ -272,6 +311,7 @@ static Suite *suite(void)
     tcase_add_test(c, a_thread_that_the_system_refuses_is_an_error);
     tcase_add_test(c, no_memory_leaks_nothing);
     tcase_add_test(c, c36_a_forked_child_works);
+    tcase_add_test(c, c36_a_child_forked_while_a_thread_goes_to_sleep_works);
     tcase_add_test(c, signals_stay_with_the_host);
     suite_add_tcase(s, c);
     return s;

@@ -183,8 +183,10 @@ tfm_status tfm_pool_create(tfm_pool **out, uint32_t n_threads, const tfm_allocat
         struct worker *w = &pool->workers[pool->n_started];
         *w = (struct worker){.pool = pool, .index = i};
         if (start_worker(w)) {
+            const tfm_status status =
+                tfm_fail(error, TFM_E_IO, "the system refused to start thread %zu of %zu", i + 1, pool->n_threads);
             tfm_pool_free(pool);
-            return tfm_fail(error, TFM_E_IO, "the system refused to start thread %zu of %zu", i + 1, pool->n_threads);
+            return status;
         }
     }
     *out = pool;
