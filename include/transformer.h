@@ -107,7 +107,8 @@ TFM_API const char *tfm_status_name(int32_t status);
 /* ------------------------------------------------------------------------------------------------ tokenizer ---- */
 
 /*
- * Text <-> ids by byte pair encoding (5.1; Sennrich et al. 2016), one vocabulary for both languages.
+ * Text <-> ids by byte pair encoding (5.1; Sennrich et al. 2016), one vocabulary for both languages, or by a model of
+ * SentencePiece (Kudo and Richardson 2018).
  * Thread safety: immutable after creation; share it between threads freely.
  */
 typedef struct tfm_tokenizer tfm_tokenizer;
@@ -115,6 +116,7 @@ typedef struct tfm_tokenizer tfm_tokenizer;
 /* Kinds of tokenizers. */
 #define TFM_TOKENIZER_BPE         0 /* raw text; spaces are a symbol, unknown characters become bytes: decode(encode(x)) == x */
 #define TFM_TOKENIZER_SUBWORD_NMT 1 /* pre-tokenised text; merges and "@@ " output as subword-nmt 0.3                         */
+#define TFM_TOKENIZER_SENTENCEPIECE 2 /* raw text; a model of SentencePiece, read from its own file, never learned here */
 
 /* How to learn a tokenizer. Start from tfm_tokenizer_options_init(). */
 typedef struct tfm_tokenizer_options {
@@ -147,8 +149,9 @@ TFM_API tfm_status tfm_tokenizer_learn(tfm_tokenizer **out, const tfm_tokenizer_
                                        const tfm_text *lines, size_t n_lines, tfm_error *error);
 
 /*
- * Reads what tfm_tokenizer_save() wrote, or the tokenizer inside a model file or checkpoint. out: owned by the
- * caller, NULL on failure. allocator NULL: malloc; it must outlive the tokenizer.
+ * Reads what tfm_tokenizer_save() wrote, a model file of SentencePiece (".model"), or the tokenizer inside a model file
+ * or checkpoint; the content tells which. out: owned by the caller, NULL on failure. allocator NULL: malloc; it must
+ * outlive the tokenizer.
  * returns TFM_OK, TFM_E_INVALID, TFM_E_IO (cannot be read), TFM_E_FORMAT (no valid tokenizer), TFM_E_UNSUPPORTED (of
  *         a later version), TFM_E_NOMEM. since 0.2
  */
@@ -166,8 +169,8 @@ TFM_API tfm_status tfm_tokenizer_import(tfm_tokenizer **out, const char *codes_p
                                         size_t n_lines, const tfm_allocator *allocator, tfm_error *error);
 
 /*
- * Writes a file of plain text, a token or a merge a line, under a temporary name, syncs and renames it: an old file
- * survives any failure.
+ * Writes a file of plain text, a token or a merge a line, or the model file of SentencePiece as it was read, under a
+ * temporary name, syncs and renames it: an old file survives any failure.
  * returns TFM_OK, TFM_E_INVALID, TFM_E_IO, TFM_E_NOMEM. since 0.2
  */
 TFM_API tfm_status tfm_tokenizer_save(const tfm_tokenizer *tokenizer, const char *path, tfm_error *error);
@@ -188,13 +191,27 @@ TFM_API uint32_t tfm_tokenizer_vocab_size(const tfm_tokenizer *tokenizer);
 /* TFM_TOKENIZER_*. since 0.2 */
 TFM_API uint32_t tfm_tokenizer_kind(const tfm_tokenizer *tokenizer);
 
+/* Ids with a meaning of their own; -1: there is none. */
+typedef struct tfm_special_ids {
+    int32_t pad; /* as TFM_PAD: never produced, never fed       */
+    int32_t eos; /* as TFM_EOS: ends a source and a target      */
+    int32_t bos; /* as TFM_BOS: what the decoder may read first */
+    int32_t unk; /* as TFM_UNK: what cannot be expressed        */
+} tfm_special_ids;
+
+/*
+ * Writes the special ids of a tokenizer to *ids: TFM_PAD, TFM_EOS, TFM_BOS and TFM_UNK, but those of a SentencePiece
+ * model lie where it has them, and those of NULL are -1. since 0.2
+ */
+TFM_API void tfm_tokenizer_special(tfm_special_ids *ids, const tfm_tokenizer *tokenizer);
+
 /*
  * The token of an id as it stands in the vocabulary ("<pad>", "hel@@", "\xE2\x96\x81the"), lent by the tokenizer;
  * size 0 when id is out of range. since 0.2
  */
 TFM_API tfm_text tfm_tokenizer_token(const tfm_tokenizer *tokenizer, int32_t id);
 
-/* The id of a token of the vocabulary, or TFM_UNK. since 0.2 */
+/* The id of a token of the vocabulary, or the one of what is unknown (tfm_special_ids.unk). since 0.2 */
 TFM_API int32_t tfm_tokenizer_id(const tfm_tokenizer *tokenizer, tfm_text token);
 
 /*
@@ -219,6 +236,25 @@ TFM_API tfm_status tfm_tokenizer_decode(char *text, size_t capacity, size_t *siz
  */
 TFM_API tfm_status tfm_tokenizer_segment(char *text, size_t capacity, size_t *size, const tfm_tokenizer *tokenizer,
                                          tfm_text line, tfm_error *error);
+
+/*
+ * The text as the tokenizer's model sees it: for SentencePiece after its rules of normalisation, with U+2581 for spaces
+ * and before the text; invalid bytes become U+FFFD. For the other kinds the text itself. Sizes as
+ * tfm_tokenizer_decode().
+ * returns TFM_OK, TFM_E_INVALID, TFM_E_FORMAT (invalid UTF-8, not of SentencePiece), TFM_E_NOMEM. since 0.2
+ */
+TFM_API tfm_status tfm_tokenizer_normalize(char *text, size_t capacity, size_t *size, const tfm_tokenizer *tokenizer,
+                                           tfm_text line, tfm_error *error);
+
+/*
+ * The n most probable ways to cut a line by a unigram model of SentencePiece, best first, at most 1024: their ids one
+ * way after the other, as tfm_tokenizer_encode() does for one; ends[i] receives where way i ends in ids, scores[i]
+ * its log-probability, and *n how many there are. ends and scores have room for the *n that were asked for.
+ * returns TFM_OK, TFM_E_INVALID, TFM_E_FORMAT (invalid UTF-8), TFM_E_NOMEM, TFM_E_UNSUPPORTED (another kind, or
+ *         another type of model). since 0.2
+ */
+TFM_API tfm_status tfm_tokenizer_nbest(int32_t *ids, size_t capacity, size_t *n_ids, size_t *ends, float *scores,
+                                       size_t *n, const tfm_tokenizer *tokenizer, tfm_text line, tfm_error *error);
 
 /*
  * Byte offset of the first invalid sequence of UTF-8 (overlong, surrogate, above U+10FFFF, truncated), or SIZE_MAX.
@@ -357,7 +393,9 @@ typedef struct tfm_parameter {
 
 /*
  * Creates a model with random weights, which depend on the configuration and seed alone. tokenizer may be NULL, else
- * it is copied; it must not have more tokens than vocab_size. out: owned by the caller, NULL on failure.
+ * it is copied; it must not have more tokens than vocab_size. Unless own_ids is set, the model takes the special ids of
+ * a tokenizer that has them elsewhere, and starts from the zero vector when that has none for BOS; without one for EOS
+ * it is TFM_E_INVALID. out: owned by the caller, NULL on failure.
  * returns TFM_OK, TFM_E_INVALID, TFM_E_UNSUPPORTED (an option that this version does not know), TFM_E_NOMEM.
  *         since 0.2
  */

@@ -426,6 +426,35 @@ public:
     {
         return filled<std::string>(8 * ids.size(), tfm_tokenizer_decode, detail::lend(ids));
     }
+    tfm_special_ids special() const noexcept
+    {
+        tfm_special_ids ids;
+        tfm_tokenizer_special(&ids, get());
+        return ids;
+    }
+    /* tfm_tokenizer_normalize(). */
+    std::string normalize(std::string_view line) const
+    {
+        return filled<std::string>(2 * line.size(), tfm_tokenizer_normalize, detail::lend(line));
+    }
+    /* tfm_tokenizer_nbest(): the n most probable ways to cut a line, each with its log-probability. */
+    std::vector<std::pair<std::vector<std::int32_t>, float>> nbest(std::string_view line, std::size_t n) const
+    {
+        std::vector<std::int32_t> ids(n * (line.size() + 1));
+        std::vector<std::size_t> ends(n);
+        std::vector<float> scores(n);
+        std::size_t size = 0;
+        std::size_t got;
+        for (bool again = true; again; again = size > ids.size(), ids.resize(size)) {
+            got = n;
+            detail::call(tfm_tokenizer_nbest, ids.data(), ids.size(), &size, ends.data(), scores.data(), &got, get(),
+                         detail::lend(line));
+        }
+        std::vector<std::pair<std::vector<std::int32_t>, float>> ways;
+        for (std::size_t i = 0, start = 0; i < got; start = ends[i++])
+            ways.emplace_back(std::vector<std::int32_t>(&ids[start], &ids[start] + (ends[i] - start)), scores[i]);
+        return ways;
+    }
     std::string segment(std::string_view line) const
     {
         return filled<std::string>(2 * line.size(), tfm_tokenizer_segment, detail::lend(line));

@@ -14,7 +14,7 @@ esac
 
 "$root/examples/install_missing.sh" gcc=gcc g++=g++ /usr/include/stdio.h=libc6-dev meson=meson ninja=ninja-build \
     pkg-config=pkg-config python3=python3 check.pc=check libutf8proc.pc=libutf8proc-dev jansson.pc=libjansson-dev \
-    zlib.pc=zlib1g-dev abidw=abigail-tools cmake=cmake make=make qemu-x86_64=qemu-user groff=groff-base doxygen=doxygen \
+    zlib.pc=zlib1g-dev abidw=abigail-tools cmake=cmake make=make qemu-x86_64=qemu-user groff=groff-base doxygen=doxygen spm_train=sentencepiece \
     /usr/lib/python3/dist-packages/pytest=python3-pytest \
     /usr/lib/python3/dist-packages/numpy=python3-numpy /usr/lib/python3/dist-packages/pip=python3-pip \
     /usr/lib/python3/dist-packages/tqdm=python3-tqdm /usr/lib/python3/dist-packages/mypy=mypy

@@ -13,6 +13,7 @@ static void null_tokenizers(void)
     tfm_tokenizer *t = tokenizer_make(), *none;
     tfm_tokenizer_options o;
     const tfm_text line = LINE("a"), missing = {NULL, 5};
+    float score;
     size_t n;
 
     tfm_tokenizer_options_init(&o, sizeof o);
@@ -40,6 +41,15 @@ static void null_tokenizers(void)
     REFUSED(tfm_tokenizer_segment(NULL, 0, &n, NULL, line, NULL));
     REFUSED(tfm_tokenizer_segment(NULL, 0, NULL, t, line, NULL));
     REFUSED(tfm_tokenizer_segment(NULL, 0, &n, t, missing, NULL));
+    REFUSED(tfm_tokenizer_normalize(NULL, 0, &n, NULL, line, NULL));
+    REFUSED(tfm_tokenizer_normalize(NULL, 0, NULL, t, line, NULL));
+    REFUSED(tfm_tokenizer_normalize(NULL, 0, &n, t, missing, NULL));
+    REFUSED(tfm_tokenizer_nbest(NULL, 0, &n, &n, &score, &n, NULL, line, NULL));
+    REFUSED(tfm_tokenizer_nbest(NULL, 0, NULL, &n, &score, &n, t, line, NULL));
+    REFUSED(tfm_tokenizer_nbest(NULL, 0, &n, NULL, &score, &n, t, line, NULL));
+    REFUSED(tfm_tokenizer_nbest(NULL, 0, &n, &n, NULL, &n, t, line, NULL));
+    REFUSED(tfm_tokenizer_nbest(NULL, 0, &n, &n, &score, NULL, t, line, NULL));
+    tfm_tokenizer_special(NULL, t);
     ck_assert_uint_eq(tfm_tokenizer_vocab_size(NULL), 0);
     tfm_tokenizer_kind(NULL);
     ck_assert_uint_eq(tfm_tokenizer_token(NULL, 0).size, 0);

@@ -51,6 +51,7 @@ OPTIONS = {
     "tfm_measure_options": "MeasureOptions",
 }
 RECORDS = {
+    "tfm_special_ids": "SpecialIds",
     "tfm_progress": "Metrics",
     "tfm_data_report": "DataReport",
     "tfm_model_costs": "ModelCosts",

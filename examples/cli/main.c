@@ -21,6 +21,7 @@ static const command *const commands[] = {
     &command_tokenizer_learn,
     &command_tokenizer_encode,
     &command_tokenizer_decode,
+    &command_tokenizer_normalize,
     &command_average,
     &command_quantize,
     &command_inspect,

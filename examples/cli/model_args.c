@@ -50,5 +50,11 @@ tfm_status model_load(tfm_model **out, const char *path, uint32_t skip_checksum,
 
 const char *tokenizer_kind_name(const tfm_tokenizer *tokenizer)
 {
-    return tfm_tokenizer_kind(tokenizer) == TFM_TOKENIZER_SUBWORD_NMT ? "subword-nmt" : "bpe";
+    static const char *const names[] = {
+        [TFM_TOKENIZER_BPE] = "bpe",
+        [TFM_TOKENIZER_SUBWORD_NMT] = "subword-nmt",
+        [TFM_TOKENIZER_SENTENCEPIECE] = "sentencepiece",
+    };
+
+    return names[tfm_tokenizer_kind(tokenizer)];
 }

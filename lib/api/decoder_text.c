@@ -71,11 +71,14 @@ tfm_status tfm_decoder_logprobs(tfm_decoder *decoder, const tfm_text *sources, c
 static tfm_status known_ids(tfm_decoder *d, tfm_ids *ids, tfm_error *error)
 {
     const int32_t vocab = (int32_t)tfm_tokenizer_vocab_size(d->model->tokenizer);
+    tfm_special_ids special;
 
+    tfm_tokenizer_special(&special, d->model->tokenizer);
+    const int32_t unknown = special.unk < 0 ? special.pad : special.unk;
     if ((uint32_t)vocab >= d->model->weights.options.vocab_size) return TFM_OK;
     if (!tfm_grow(&d->allocator, &d->known, &d->known_capacity, ids->size, sizeof *d->known))
         return tfm_fail(error, TFM_E_NOMEM, "no memory for the text of %zu ids", ids->size);
-    for (size_t i = 0; i < ids->size; i++) d->known[i] = ids->data[i] < vocab ? ids->data[i] : TFM_UNK;
+    for (size_t i = 0; i < ids->size; i++) d->known[i] = ids->data[i] < vocab ? ids->data[i] : unknown;
     ids->data = d->known;
     return TFM_OK;
 }

@@ -112,6 +112,23 @@ static tfm_status check_tokenizer(const tfm_model_options *o, const tfm_tokenize
     return TFM_OK;
 }
 
+/* The reserved ids where the tokenizer has them. Without one for BOS the decoder starts from the zero vector. */
+static tfm_status take_ids(tfm_model_options *o, const tfm_tokenizer *tokenizer, tfm_error *error)
+{
+    tfm_special_ids ids;
+
+    tfm_tokenizer_special(&ids, tokenizer);
+    if (!tokenizer || o->own_ids || (ids.pad == TFM_PAD && ids.eos == TFM_EOS && ids.bos == TFM_BOS)) return TFM_OK;
+    if (ids.eos < 0)
+        return tfm_fail(error, TFM_E_INVALID, "the tokenizer has no token that ends a sentence: train it with one");
+    if (ids.bos < 0) o->start = TFM_START_ZERO;
+    o->own_ids = 1;
+    o->eos_id = (uint32_t)ids.eos;
+    o->bos_id = (uint32_t)(ids.bos < 0 ? ids.eos : ids.bos);
+    o->pad_id = ids.pad < 0 ? o->bos_id : (uint32_t)ids.pad;
+    return TFM_OK;
+}
+
 /* A model with a block of its own, its contents still to be written. vocab_size 0: the tokenizer's. */
 static tfm_status begin(tfm_model **out, const tfm_model_options *options, const tfm_tokenizer *tokenizer,
                         const tfm_allocator *a, tfm_error *error)
@@ -123,7 +140,8 @@ static tfm_status begin(tfm_model **out, const tfm_model_options *options, const
     if (!m) return TFM_E_NOMEM;
     *out = m;
     if (!o.vocab_size && tokenizer) o.vocab_size = tfm_tokenizer_vocab_size(tokenizer);
-    status = tfm_weights_create(&m->weights, &o, a, error);
+    status = take_ids(&o, tokenizer, error);
+    if (status == TFM_OK) status = tfm_weights_create(&m->weights, &o, a, error);
     if (status == TFM_OK) status = check_tokenizer(&m->weights.options, tokenizer, error);
     if (status == TFM_OK && tokenizer) status = tfm_tokenizer_copy(&m->tokenizer, tokenizer, a, error);
     if (status != TFM_OK) return status;

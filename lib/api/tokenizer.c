@@ -2,7 +2,7 @@
 #include "base/file.h"
 #include "model/model_file.h"
 #include "text/bpe_codes.h"
-#include "text/tokenizer.h"
+#include "text/sentencepiece.h"
 #include "text/tokenizer_learn.h"
 #include "text/words.h"
 
@@ -26,6 +26,9 @@ void tfm_tokenizer_options_init(tfm_tokenizer_options *options, size_t struct_si
 
 static tfm_status check_options(const tfm_tokenizer_options *o, tfm_error *error)
 {
+    if (o->kind == TFM_TOKENIZER_SENTENCEPIECE)
+        return tfm_fail(error, TFM_E_UNSUPPORTED,
+                        "models of SentencePiece are not learned here: train one with its spm_train");
     if (o->kind != TFM_TOKENIZER_BPE && o->kind != TFM_TOKENIZER_SUBWORD_NMT)
         return tfm_fail(error, TFM_E_UNSUPPORTED, "kind is %u, only %d and %d are known", o->kind, TFM_TOKENIZER_BPE,
                         TFM_TOKENIZER_SUBWORD_NMT);
@@ -151,7 +154,7 @@ void tfm_tokenizer_free(tfm_tokenizer *tokenizer)
 
 uint32_t tfm_tokenizer_vocab_size(const tfm_tokenizer *tokenizer)
 {
-    return tokenizer ? tokenizer->vocab.n : 0;
+    return tokenizer ? tfm_tokenizer_vocab(tokenizer)->n : 0;
 }
 
 uint32_t tfm_tokenizer_kind(const tfm_tokenizer *tokenizer)
@@ -161,15 +164,21 @@ uint32_t tfm_tokenizer_kind(const tfm_tokenizer *tokenizer)
 
 tfm_text tfm_tokenizer_token(const tfm_tokenizer *tokenizer, int32_t id)
 {
-    if (!tokenizer || id < 0 || (uint32_t)id >= tokenizer->vocab.n) return (tfm_text){"", 0};
-    return tfm_vocab_text(&tokenizer->vocab, (uint32_t)id);
+    if (id < 0 || (uint32_t)id >= tfm_tokenizer_vocab_size(tokenizer)) return (tfm_text){"", 0};
+    return tfm_vocab_text(tfm_tokenizer_vocab(tokenizer), (uint32_t)id);
 }
 
 int32_t tfm_tokenizer_id(const tfm_tokenizer *tokenizer, tfm_text token)
 {
-    if (!tokenizer || !token.data) return TFM_UNK;
-    const uint32_t id = tfm_vocab_find(&tokenizer->vocab, token, (tfm_text){0});
-    return id == TFM_VOCAB_NONE ? TFM_UNK : (int32_t)id;
+    if (!tokenizer) return TFM_UNK;
+    const uint32_t id =
+        token.data ? tfm_vocab_find(tfm_tokenizer_vocab(tokenizer), token, (tfm_text){0}) : TFM_VOCAB_NONE;
+    return id == TFM_VOCAB_NONE ? tokenizer->special.unk : (int32_t)id;
+}
+
+void tfm_tokenizer_special(tfm_special_ids *ids, const tfm_tokenizer *tokenizer)
+{
+    if (ids) *ids = tokenizer ? tokenizer->special : (tfm_special_ids){-1, -1, -1, -1};
 }
 
 /* ------------------------------------------------------------------------------------------- text <-> tokens ---- */
@@ -188,6 +197,7 @@ static tfm_status check_line(const tfm_tokenizer *tokenizer, tfm_text line, cons
 
 /* The caller's memory: filled as far as it goes, counted to the end. */
 typedef struct sink {
+    int32_t unknown;
     int32_t *ids;
     char *text;
     size_t capacity, size;
@@ -197,7 +207,7 @@ static void take_id(void *user, const tfm_token *token)
 {
     sink *s = user;
 
-    if (s->size < s->capacity) s->ids[s->size] = token->id == TFM_VOCAB_NONE ? TFM_UNK : (int32_t)token->id;
+    if (s->size < s->capacity) s->ids[s->size] = token->id == TFM_VOCAB_NONE ? s->unknown : (int32_t)token->id;
     s->size++;
 }
 
@@ -207,7 +217,9 @@ tfm_status tfm_tokenizer_encode(int32_t *ids, size_t capacity, size_t *n_ids, co
     sink s = {.ids = ids, .capacity = capacity};
     tfm_status status = check_line(tokenizer, line, ids, capacity, n_ids, error);
 
-    if (status == TFM_OK) status = tfm_tokenizer_cut(tokenizer, line, take_id, &s, error);
+    if (status != TFM_OK) return status;
+    s.unknown = tokenizer->special.unk;
+    status = tfm_tokenizer_cut(tokenizer, line, take_id, &s, error);
     if (status == TFM_OK) *n_ids = s.size;
     return status;
 }
@@ -258,8 +270,9 @@ static tfm_status check_ids(const tfm_tokenizer *tokenizer, tfm_ids ids, const c
     if (status != TFM_OK) return status;
     if (!ids.data && ids.size) return tfm_fail(error, TFM_E_INVALID, "there are %zu ids at NULL", ids.size);
     for (size_t i = 0; i < ids.size; i++)
-        if (ids.data[i] < 0 || (uint32_t)ids.data[i] >= tokenizer->vocab.n)
-            return tfm_fail(error, TFM_E_INVALID, "id %zu is %d, not in 0..%u", i, ids.data[i], tokenizer->vocab.n - 1);
+        if (ids.data[i] < 0 || (uint32_t)ids.data[i] >= tfm_tokenizer_vocab_size(tokenizer))
+            return tfm_fail(error, TFM_E_INVALID, "id %zu is %d, not in 0..%u", i, ids.data[i],
+                            tfm_tokenizer_vocab_size(tokenizer) - 1);
     return TFM_OK;
 }
 
@@ -276,6 +289,63 @@ tfm_status tfm_tokenizer_decode(char *text, size_t capacity, size_t *size, const
     if (!bad) *size = tfm_utf8_replace_invalid((tfm_text){joined.data, joined.size}, text, capacity);
     tfm_buffer_free(&joined);
     return bad ? tfm_fail(error, TFM_E_NOMEM, "no memory for the text of %zu ids", ids.size) : TFM_OK;
+}
+
+/* -------------------------------------------------------------------------------------------- SentencePiece ---- */
+
+tfm_status tfm_tokenizer_normalize(char *text, size_t capacity, size_t *size, const tfm_tokenizer *tokenizer,
+                                   tfm_text line, tfm_error *error)
+{
+    const bool any_bytes = tokenizer && tokenizer->sentencepiece && (line.data || !line.size);
+    const tfm_status status = check_line(tokenizer, any_bytes ? (tfm_text){0} : line, text, capacity, size, error);
+    sink s = {.text = text, .capacity = capacity};
+
+    if (status != TFM_OK) return status;
+    tfm_buffer normal = {.allocator = tokenizer->allocator};
+    if (tokenizer->sentencepiece)
+        tfm_sentencepiece_normalize(&tokenizer->sentencepiece->rules, tokenizer->sentencepiece, line, &normal);
+    const bool bad = normal.bad;
+    take_bytes(&s, tokenizer->sentencepiece ? (tfm_text){normal.data, normal.size} : line);
+    tfm_buffer_free(&normal);
+    if (bad) return tfm_fail(error, TFM_E_NOMEM, "no memory to normalise %zu bytes", line.size);
+    *size = s.size;
+    return TFM_OK;
+}
+
+typedef struct ways {
+    sink ids;
+    size_t *ends;
+    float *scores;
+    size_t n, most;
+} ways;
+
+static void take_way(void *user, const tfm_sentencepiece *model, const tfm_spm_path *path)
+{
+    ways *w = user;
+
+    if (w->n == w->most) return;
+    tfm_sentencepiece_take(model, path, take_id, &w->ids);
+    w->scores[w->n] = (float)path->score;
+    w->ends[w->n++] = w->ids.size;
+}
+
+tfm_status tfm_tokenizer_nbest(int32_t *ids, size_t capacity, size_t *n_ids, size_t *ends, float *scores, size_t *n,
+                               const tfm_tokenizer *tokenizer, tfm_text line, tfm_error *error)
+{
+    tfm_status status = check_line(tokenizer, line, ids, capacity, n_ids, error);
+
+    if (status != TFM_OK) return status;
+    if (!n || !*n || !ends || !scores)
+        return tfm_fail(error, TFM_E_INVALID, "%s", !n || !*n ? "n is 0 or NULL" : "ends or scores is NULL");
+    if (!tokenizer->sentencepiece)
+        return tfm_fail(error, TFM_E_UNSUPPORTED,
+                        "only unigram models of SentencePiece have several ways to cut a text");
+    ways w = {{.unknown = tokenizer->special.unk, .ids = ids, .capacity = capacity}, ends, scores, 0, *n};
+    status = tfm_sentencepiece_nbest(tokenizer->sentencepiece, line, *n, take_way, &w, error);
+    if (status != TFM_OK) return status;
+    *n_ids = w.ids.size;
+    *n = w.n;
+    return TFM_OK;
 }
 
 /* ---------------------------------------------------------------------------------------------------- UTF-8 ---- */

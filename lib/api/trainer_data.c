@@ -23,14 +23,24 @@ tfm_status tfm_trainer_encode(tfm_trainer *t, const tfm_text *sources, const tfm
     return status;
 }
 
-static tfm_status check_ids(tfm_ids ids, uint32_t vocab, size_t pair, const char *side, tfm_data_report *report, tfm_error *error)
+/* The id that counts as unknown; without a tokenizer that of the library. */
+static int32_t unknown_id(const tfm_trainer *t)
+{
+    tfm_special_ids special;
+
+    tfm_tokenizer_special(&special, t->tokenizer);
+    return t->tokenizer ? special.unk : TFM_UNK;
+}
+
+static tfm_status check_ids(tfm_ids ids, uint32_t vocab, size_t pair, const char *side, int32_t unknown,
+                            tfm_data_report *report, tfm_error *error)
 {
     if (ids.size && !ids.data) return tfm_fail(error, TFM_E_INVALID, "%s %zu has %zu ids at NULL", side, pair + 1, ids.size);
     for (size_t i = 0; i < ids.size; i++) {
         if (ids.data[i] < 0 || (uint32_t)ids.data[i] >= vocab)
             return tfm_fail(error, TFM_E_INVALID, "%s %zu: id %zu is %d, the vocabulary has %u", side, pair + 1, i, ids.data[i],
                             vocab);
-        report->unknown += ids.data[i] == TFM_UNK;
+        report->unknown += ids.data[i] == unknown;
     }
     return TFM_OK;
 }
@@ -39,6 +49,7 @@ tfm_status tfm_trainer_add_pairs(const tfm_trainer *t, tfm_dataset *data, const 
                                  size_t n, size_t longest, tfm_data_report *r, tfm_error *error)
 {
     const tfm_model_options *o = &t->training.weights.options;
+    const int32_t unknown = unknown_id(t);
 
     for (size_t i = 0; i < n; i++) {
         const bool blank = !sources[i].size || !targets[i].size;
@@ -48,8 +59,8 @@ tfm_status tfm_trainer_add_pairs(const tfm_trainer *t, tfm_dataset *data, const 
         r->blank += blank;
         r->too_long += !blank && too_long;
         if (blank || too_long) continue;
-        status = check_ids(sources[i], o->source_vocab_size, i, "source", r, error);
-        if (status == TFM_OK) status = check_ids(targets[i], o->vocab_size, i, "target", r, error);
+        status = check_ids(sources[i], o->source_vocab_size, i, "source", unknown, r, error);
+        if (status == TFM_OK) status = check_ids(targets[i], o->vocab_size, i, "target", unknown, r, error);
         if (status == TFM_OK) status = tfm_dataset_add(data, sources[i], targets[i], error);
         if (status != TFM_OK) return status;
         r->pairs++;

@@ -1,4 +1,4 @@
-/* The tokenizer behind tfm_tokenizer: both kinds, its text form, and what learning needs of it. */
+/* The tokenizer behind tfm_tokenizer: all kinds, its file, and what learning needs of it. */
 #ifndef TFM_TOKENIZER_H
 #define TFM_TOKENIZER_H
 
@@ -13,10 +13,15 @@ enum {
 
 #define TFM_TOKENIZER_SPACE "\xE2\x96\x81" /* U+2581: a space in the tokens of the kind bpe */
 
+struct tfm_sentencepiece;
+
 struct tfm_tokenizer {
     tfm_allocator allocator;
     uint32_t kind;
-    tfm_vocab vocab; /* id -> token */
+    tfm_special_ids special;
+    struct tfm_sentencepiece
+        *sentencepiece; /* of that kind, else NULL; it has the vocabulary, and the fields below are empty */
+    tfm_vocab vocab;    /* id -> token */
     tfm_bpe bpe;
     tfm_vocab pieces; /* subword-nmt: strings of the merges' symbols, with "</w>"; else symbols are ids */
 };
@@ -27,13 +32,16 @@ void tfm_tokenizer_destroy(tfm_tokenizer *tokenizer); /* takes NULL */
 tfm_status tfm_tokenizer_copy(tfm_tokenizer **out, const tfm_tokenizer *tokenizer, const tfm_allocator *allocator,
                               tfm_error *error);
 
-/* Takes the memory of that many tokens and merges in all, but for their bytes, at once: a reader knows how many come. */
+/* Takes the memory of that many tokens and merges in all, but for their bytes, at once: a reader knows how many come.
+ */
 tfm_status tfm_tokenizer_reserve(tfm_tokenizer *tokenizer, uint32_t n_tokens, uint32_t n_merges, tfm_error *error);
 /* Appends a token. TFM_E_FORMAT when it may not be one or is there already. */
 tfm_status tfm_tokenizer_add_token(tfm_tokenizer *tokenizer, tfm_text token, tfm_error *error);
 /* Appends a merge. TFM_E_FORMAT when a part of it is neither a character nor the result of an earlier merge (or, in
  * the reversible kind, when a part or the result is not in the vocabulary). */
 tfm_status tfm_tokenizer_add_merge(tfm_tokenizer *tokenizer, tfm_text left, tfm_text right, tfm_error *error);
+/* id -> token. */
+const tfm_vocab *tfm_tokenizer_vocab(const tfm_tokenizer *tokenizer);
 /* The strings of the merges' symbols. */
 const tfm_vocab *tfm_tokenizer_pieces(const tfm_tokenizer *tokenizer);
 
@@ -57,12 +65,12 @@ tfm_status tfm_tokenizer_cut(const tfm_tokenizer *tokenizer, tfm_text line, tfm_
  */
 void tfm_tokenizer_join(const tfm_tokenizer *tokenizer, tfm_ids ids, tfm_buffer *out);
 
-/* The text of a tokenizer's file, always the same for the same tokenizer. */
+/* The bytes of a tokenizer's file, always the same for the same tokenizer. */
 tfm_status tfm_tokenizer_to_text(const tfm_tokenizer *tokenizer, tfm_buffer *out, tfm_error *error);
 /* Refuses whatever does not make a tokenizer: TFM_E_FORMAT, TFM_E_UNSUPPORTED, TFM_E_NOMEM. allocator NULL: malloc. */
 tfm_status tfm_tokenizer_from_text(tfm_tokenizer **out, tfm_text file, const tfm_allocator *allocator,
                                    tfm_error *error);
-/* Whether a file begins as such a text does, which no model file can. */
+/* Whether a file begins as such a one does, which no model file can. */
 bool tfm_tokenizer_is_text(tfm_text file);
 
 #endif

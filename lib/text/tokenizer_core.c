@@ -1,6 +1,7 @@
-/* Text to tokens and back, in both kinds; learning, files and the public names live elsewhere. */
+/* Text to tokens and back, in all kinds; learning, files and the public names live elsewhere. */
 #include "text/tokenizer.h"
 
+#include "text/sentencepiece.h"
 #include "text/words.h"
 
 #include <stdio.h>
@@ -21,6 +22,7 @@ void tfm_tokenizer_destroy(tfm_tokenizer *tokenizer)
     tfm_vocab_free(&tokenizer->vocab);
     tfm_vocab_free(&tokenizer->pieces);
     tfm_bpe_free(&tokenizer->bpe);
+    tfm_sentencepiece_free(tokenizer->sentencepiece);
     tfm_free(&allocator, tokenizer, 1, sizeof *tokenizer);
 }
 
@@ -31,6 +33,7 @@ static tfm_tokenizer *create(uint32_t kind, const tfm_allocator *allocator)
     if (!t) return NULL;
     t->allocator = *allocator;
     t->kind = kind;
+    t->special = (tfm_special_ids){TFM_PAD, TFM_EOS, TFM_BOS, TFM_UNK};
     tfm_vocab_init(&t->vocab, allocator);
     tfm_vocab_init(&t->pieces, allocator);
     tfm_bpe_init(&t->bpe, allocator);
@@ -43,7 +46,7 @@ static bool add_fixed_tokens(tfm_tokenizer *t)
     char name[sizeof "<0x00>"];
     uint32_t id;
 
-    for (size_t i = 0; i < TFM_TOKENIZER_SPECIALS; i++)
+    for (size_t i = 0; i < TFM_TOKENIZER_SPECIALS && t->kind != TFM_TOKENIZER_SENTENCEPIECE; i++)
         if (!tfm_vocab_add(&t->vocab, tfm_text_of(specials[i]), nothing, &id)) return false;
     for (unsigned byte = 0; byte < 256 && t->kind == TFM_TOKENIZER_BPE; byte++) {
         snprintf(name, sizeof name, "<0x%02X>", byte);
@@ -70,15 +73,26 @@ tfm_status tfm_tokenizer_copy(tfm_tokenizer **out, const tfm_tokenizer *tokenize
     tfm_tokenizer *t = create(tokenizer->kind, &a);
     bool good = t && tfm_vocab_copy(&t->vocab, &tokenizer->vocab) && tfm_vocab_copy(&t->pieces, &tokenizer->pieces);
 
+    if (good && tokenizer->sentencepiece) {
+        const tfm_text file = {tokenizer->sentencepiece->file, tokenizer->sentencepiece->file_size};
+        good =
+            tfm_sentencepiece_parse(&t->sentencepiece, &t->special, file, &a, NULL) == TFM_OK; /* it was good before */
+    }
     good = good && tfm_bpe_reserve(&t->bpe, tokenizer->bpe.n);
     for (size_t i = 0; good && i < tokenizer->bpe.n; i++) good = tfm_bpe_add(&t->bpe, tokenizer->bpe.merges[i]);
     *out = good ? t : NULL;
     if (good) return TFM_OK;
     tfm_tokenizer_destroy(t);
-    return tfm_fail(error, TFM_E_NOMEM, "no memory to copy a tokenizer of %u tokens", tokenizer->vocab.n);
+    return tfm_fail(error, TFM_E_NOMEM, "no memory to copy a tokenizer of %u tokens",
+                    tfm_tokenizer_vocab(tokenizer)->n);
 }
 
 /* ---------------------------------------------------------------------------------------- what it is made of ---- */
+
+const tfm_vocab *tfm_tokenizer_vocab(const tfm_tokenizer *tokenizer)
+{
+    return tokenizer->sentencepiece ? &tokenizer->sentencepiece->pieces : &tokenizer->vocab;
+}
 
 const tfm_vocab *tfm_tokenizer_pieces(const tfm_tokenizer *tokenizer)
 {
@@ -247,6 +261,7 @@ tfm_status tfm_tokenizer_cut(const tfm_tokenizer *tokenizer, tfm_text line, tfm_
     tfm_words words;
     tfm_text word;
 
+    if (tokenizer->sentencepiece) return tfm_sentencepiece_cut(tokenizer->sentencepiece, line, take, user, error);
     tfm_bpe_work_init(&work, &tokenizer->allocator);
     tfm_words_begin(&words, tokenizer->kind, line);
     while (status == TFM_OK && tfm_words_next(&words, &word))
@@ -303,6 +318,7 @@ static void join_subword(const tfm_tokenizer *t, tfm_ids ids, tfm_buffer *out)
 
 void tfm_tokenizer_join(const tfm_tokenizer *tokenizer, tfm_ids ids, tfm_buffer *out)
 {
-    if (tokenizer->kind == TFM_TOKENIZER_BPE) join_reversible(tokenizer, ids, out);
+    if (tokenizer->sentencepiece) tfm_sentencepiece_join(tokenizer->sentencepiece, ids, out);
+    else if (tokenizer->kind == TFM_TOKENIZER_BPE) join_reversible(tokenizer, ids, out);
     else join_subword(tokenizer, ids, out);
 }

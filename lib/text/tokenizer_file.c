@@ -1,5 +1,8 @@
-/* A tokenizer as plain text: the form in which it is saved, and in which a model file carries it (doc/format.md). */
-#include "text/tokenizer.h"
+/*
+ * A tokenizer as plain text: the form in which it is saved, and in which a model file carries it (doc/format.md). Those
+ * of SentencePiece keep the form that they have.
+ */
+#include "text/sentencepiece.h"
 
 #include <stdio.h>
 
@@ -15,6 +18,7 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 
 bool tfm_tokenizer_is_text(tfm_text file)
 {
+    if (tfm_sentencepiece_is_file(file)) return true;
     return file.size >= sizeof MAGIC && memcmp(file.data, MAGIC " ", sizeof MAGIC) == 0;
 }
 
@@ -38,6 +42,12 @@ tfm_status tfm_tokenizer_to_text(const tfm_tokenizer *tokenizer, tfm_buffer *out
     const tfm_bpe *bpe = &tokenizer->bpe;
     char heading[100];
 
+    if (tokenizer->sentencepiece) {
+        tfm_buffer_append(out, tokenizer->sentencepiece->file, tokenizer->sentencepiece->file_size);
+        return out->bad ? tfm_fail(error, TFM_E_NOMEM, "no memory to write a tokenizer of %u tokens",
+                                   tokenizer->sentencepiece->pieces.n)
+                        : TFM_OK;
+    }
     const int size = snprintf(heading, sizeof heading, MAGIC " " VERSION " %s %u tokens %zu merges\n",
                               kinds[tokenizer->kind], vocab->n, bpe->n);
     tfm_buffer_append(out, heading, (size_t)size);
@@ -238,15 +248,33 @@ static tfm_status read_all(reader *r, tfm_tokenizer **out, const tfm_allocator *
     return status;
 }
 
+static tfm_status read_text(tfm_tokenizer **out, tfm_text file, const tfm_allocator *allocator, tfm_error *error)
+{
+    reader r = {.rest = file, .plain = {.allocator = *allocator}};
+    tfm_status status = check_characters(file, error);
+
+    if (status == TFM_OK) status = read_all(&r, out, allocator, error);
+    tfm_buffer_free(&r.plain);
+    return status;
+}
+
+static tfm_status read_sentencepiece(tfm_tokenizer **out, tfm_text file, const tfm_allocator *allocator,
+                                     tfm_error *error)
+{
+    const tfm_status status = tfm_tokenizer_new(out, TFM_TOKENIZER_SENTENCEPIECE, allocator, error);
+
+    if (status != TFM_OK) return status;
+    return tfm_sentencepiece_parse(&(*out)->sentencepiece, &(*out)->special, file, allocator, error);
+}
+
 tfm_status tfm_tokenizer_from_text(tfm_tokenizer **out, tfm_text file, const tfm_allocator *allocator, tfm_error *error)
 {
     const tfm_allocator a = tfm_allocator_or_default(allocator);
-    reader r = {.rest = file, .plain = {.allocator = a}};
-    tfm_status status = check_characters(file, error);
+    tfm_status status;
 
     *out = NULL;
-    if (status == TFM_OK) status = read_all(&r, out, &a, error);
-    tfm_buffer_free(&r.plain);
+    if (tfm_sentencepiece_is_file(file)) status = read_sentencepiece(out, file, &a, error);
+    else status = read_text(out, file, &a, error);
     if (status == TFM_OK) return TFM_OK;
     tfm_tokenizer_destroy(*out);
     *out = NULL;

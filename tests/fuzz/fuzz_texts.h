@@ -30,11 +30,16 @@ static inline tfm_text fuzz_decode(const tfm_tokenizer *t, tfm_ids ids)
 static inline void fuzz_round_trip(const tfm_tokenizer *t, tfm_text line)
 {
     size_t n = 0, again = 0;
+    tfm_special_ids special;
 
+    tfm_tokenizer_special(&special, t);
     FUZZ_REQUIRE(tfm_tokenizer_encode(NULL, 0, &n, t, line, NULL) == TFM_OK);
     int32_t *ids = malloc((n + 1) * sizeof *ids);
     FUZZ_REQUIRE(ids && tfm_tokenizer_encode(ids, n, &again, t, line, NULL) == TFM_OK && again == n);
-    for (size_t i = 0; i < n; i++) FUZZ_REQUIRE(ids[i] > TFM_BOS && (uint32_t)ids[i] < tfm_tokenizer_vocab_size(t));
+    for (size_t i = 0; i < n; i++) {
+        FUZZ_REQUIRE(ids[i] >= 0 && (uint32_t)ids[i] < tfm_tokenizer_vocab_size(t));
+        FUZZ_REQUIRE(ids[i] != special.pad && ids[i] != special.eos && ids[i] != special.bos);
+    }
     const tfm_text back = fuzz_decode(t, (tfm_ids){ids, n});
     if (tfm_tokenizer_kind(t) == TFM_TOKENIZER_BPE)
         FUZZ_REQUIRE(back.size == line.size && (!line.size || !memcmp(back.data, line.data, line.size)));

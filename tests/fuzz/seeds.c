@@ -4,6 +4,8 @@
 #include "fuzz_texts.h"
 #include "open_file.h"
 
+#include "../spm_file.h"
+
 #include <sys/stat.h>
 #include <zlib.h>
 
@@ -133,6 +135,19 @@ static void write_tokenizers(void)
     tfm_tokenizer_free(subword);
 }
 
+static void write_sentencepiece(void)
+{
+    static const char *const names[] = {"unigram", "bpe", "word", "character"};
+    static spm_file f;
+
+    for (unsigned i = 0; i < 8; i++) {
+        char name[32];
+        spm_small(&f, (spm_form){.model = i % 4 + 1, .bytes = i > 3, .shifted = i > 3, .plain = i == 5});
+        snprintf(name, sizeof name, "%s%s", names[i % 4], i > 3 ? "-bytes" : "");
+        write_bytes(place("sentencepiece", name), f.bytes, f.size);
+    }
+}
+
 static void write_texts(void)
 {
     static const char *const texts[] = {"the lower the newer",
@@ -223,6 +238,7 @@ int main(int argc, char **argv)
     write_models();
     write_checkpoints();
     write_tokenizers();
+    write_sentencepiece();
     write_texts();
     write_structs();
     write_arguments();

@@ -19,7 +19,7 @@ from .mathematics import attention
 from .model import Model, Parameters, model_costs
 from .options import (AttentionOptions, BleuOptions, LoadOptions, MeasureOptions, ModelOptions, TokenizerOptions,
                       TrainerOptions, TranslatorOptions)
-from .records import BleuResult, DataReport, Measurement, Metrics, ModelCosts, ProfileEntry
+from .records import BleuResult, DataReport, Measurement, Metrics, ModelCosts, ProfileEntry, SpecialIds
 from .tokenizer import Tokenizer, utf8_check, utf8_repair
 from .trainer import Trainer
 from .translator import Hypothesis, Score, Translator
@@ -29,9 +29,9 @@ __all__ = [
     "BusyError", "CancelledError", "ClosedError", "DataReport", "Dtype", "Event", "FileError", "FormatError",
     "Hypothesis", "Init", "InvalidError", "LengthNorm", "LoadOptions", "LogLevel", "MeasureOptions", "Measurement",
     "Metrics", "Model", "ModelCosts", "ModelOptions", "NormOrder", "OutOfMemoryError", "Parameters", "Positions",
-    "ProfileEntry", "ProfileKind", "Score", "Sharing", "Smoothing", "Special", "Start", "Status", "StopRule",
-    "Tokenizer", "TokenizerKind", "TokenizerOptions", "Trainer", "TrainerOptions", "TransformerError", "Translator",
-    "TranslatorOptions", "UnsupportedError", "attention", "bleu", "measure", "model_costs", "status_name",
+    "ProfileEntry", "ProfileKind", "Score", "Sharing", "Smoothing", "Special", "SpecialIds", "Start", "Status",
+    "StopRule", "Tokenizer", "TokenizerKind", "TokenizerOptions", "Trainer", "TrainerOptions", "TransformerError",
+    "Translator", "TranslatorOptions", "UnsupportedError", "attention", "bleu", "measure", "model_costs", "status_name",
     "utf8_check", "utf8_repair", "version",
 ]
 __version__: str = _lib.tfm_version().decode()

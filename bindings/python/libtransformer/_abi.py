@@ -55,6 +55,15 @@ class tfm_tokenizer_options(Structure):
     ]
 
 
+class tfm_special_ids(Structure):
+    _fields_ = [
+        ("pad", c_int32),
+        ("eos", c_int32),
+        ("bos", c_int32),
+        ("unk", c_int32),
+    ]
+
+
 class tfm_model_options(Structure):
     _fields_ = [
         ("struct_size", c_uint32),
@@ -337,6 +346,7 @@ PROTOTYPES: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     "tfm_tokenizer_free": (None, (c_void_p,)),
     "tfm_tokenizer_vocab_size": (c_uint32, (c_void_p,)),
     "tfm_tokenizer_kind": (c_uint32, (c_void_p,)),
+    "tfm_tokenizer_special": (None, (POINTER(tfm_special_ids), c_void_p)),
     "tfm_tokenizer_token": (tfm_text, (c_void_p, c_int32)),
     "tfm_tokenizer_id": (c_int32, (c_void_p, tfm_text)),
     "tfm_tokenizer_encode": (c_int, (POINTER(c_int32), c_size_t, POINTER(c_size_t), c_void_p, tfm_text,
@@ -345,6 +355,10 @@ PROTOTYPES: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
         POINTER(tfm_error))),
     "tfm_tokenizer_segment": (c_int, (POINTER(c_char), c_size_t, POINTER(c_size_t), c_void_p, tfm_text,
         POINTER(tfm_error))),
+    "tfm_tokenizer_normalize": (c_int, (POINTER(c_char), c_size_t, POINTER(c_size_t), c_void_p, tfm_text,
+        POINTER(tfm_error))),
+    "tfm_tokenizer_nbest": (c_int, (POINTER(c_int32), c_size_t, POINTER(c_size_t), POINTER(c_size_t), POINTER(c_float),
+        POINTER(c_size_t), c_void_p, tfm_text, POINTER(tfm_error))),
     "tfm_utf8_check": (c_size_t, (tfm_text,)),
     "tfm_utf8_repair": (None, (POINTER(c_char), c_size_t, POINTER(c_size_t), tfm_text)),
     "tfm_model_options_init": (None, (POINTER(tfm_model_options), c_size_t)),

@@ -67,10 +67,12 @@ class TokenizerKind(IntEnum):
 
     BPE: raw text; spaces are a symbol, unknown characters become bytes: decode(encode(x)) == x
     SUBWORD_NMT: pre-tokenised text; merges and "@@ " output as subword-nmt 0.3
+    SENTENCEPIECE: raw text; a model of SentencePiece, read from its own file, never learned here
     """
 
     BPE = 0
     SUBWORD_NMT = 1
+    SENTENCEPIECE = 2
 
 
 class NormOrder(IntEnum):

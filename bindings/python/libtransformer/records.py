@@ -4,6 +4,22 @@ from typing import Optional, Tuple
 
 
 @dataclass(frozen=True)
+class SpecialIds:
+    """Ids with a meaning of their own; -1: there is none.
+
+    pad: as TFM_PAD: never produced, never fed
+    eos: as TFM_EOS: ends a source and a target
+    bos: as TFM_BOS: what the decoder may read first
+    unk: as TFM_UNK: what cannot be expressed
+    """
+
+    pad: int
+    eos: int
+    bos: int
+    unk: int
+
+
+@dataclass(frozen=True)
 class ModelCosts:
     """Parameter counts (PAPER Table 3's last column counts them) and multiply-add costs of a configuration.
 

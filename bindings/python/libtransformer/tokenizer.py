@@ -1,16 +1,17 @@
 """Text and ids."""
-from ctypes import byref, c_char, c_int32, c_size_t, c_void_p, sizeof
+from ctypes import byref, c_char, c_float, c_int32, c_size_t, c_void_p, sizeof
 from functools import partial
-from typing import TYPE_CHECKING, Any, Callable, Iterable, List, Optional
+from typing import TYPE_CHECKING, Any, Callable, Iterable, List, Optional, Tuple
 
-from ._abi import tfm_log_fn, tfm_tokenizer_options
+from ._abi import tfm_log_fn, tfm_special_ids, tfm_tokenizer_options
 from ._calls import Call
-from ._convert import (Ids, Line, Path, decoded, fill, path_bytes, sequence, text, texts, written)
+from ._convert import (Ids, Line, Path, decoded, fill, path_bytes, record, sequence, text, texts, written)
 from ._handles import Handle, Usage, Owned, create
 from ._library import lib
 from .constants import TokenizerKind
 from .errors import checked
 from .options import TokenizerOptions
+from .records import SpecialIds
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -30,7 +31,7 @@ def none(kind: Any) -> Any:
 
 
 class Tokenizer(Handle):
-    """Text to ids and back, by byte pair encoding, one vocabulary for both languages.
+    """Text to ids and back, by byte pair encoding or a model of SentencePiece, one vocabulary for both languages.
 
     Made by learn(), load() or import_codes(), or lent by Model.tokenizer. Immutable: share it between threads freely.
     """
@@ -55,7 +56,7 @@ class Tokenizer(Handle):
 
     @classmethod
     def load(cls, path: Path) -> "Tokenizer":
-        """Reads what save() wrote, or the tokenizer inside a model file."""
+        """Reads what save() wrote, a ".model" file of SentencePiece, or the tokenizer inside a model file."""
         return cls(create(lib.tfm_tokenizer_load, lib.tfm_tokenizer_free, path_bytes(path), None))
 
     @classmethod
@@ -82,6 +83,13 @@ class Tokenizer(Handle):
         """How text is cut into tokens."""
         return TokenizerKind(lib.tfm_tokenizer_kind(self._open()))
 
+    @property
+    def special(self) -> SpecialIds:
+        """The ids with a meaning of their own."""
+        ids = tfm_special_ids()
+        lib.tfm_tokenizer_special(byref(ids), self._open())
+        return record(SpecialIds, ids)
+
     def token(self, number: int) -> str:
         """The token of an id, as it stands in the vocabulary. IndexError when there is none."""
         owned = self._open()
@@ -90,7 +98,7 @@ class Tokenizer(Handle):
         return decoded(lib.tfm_tokenizer_token(owned, number))
 
     def id(self, token: Line) -> int:
-        """The id of a token of the vocabulary, or Special.UNK."""
+        """The id of a token of the vocabulary, or the one of what is unknown."""
         return int(lib.tfm_tokenizer_id(self._open(), text(token)))
 
     def encode(self, line: Line) -> List[int]:
@@ -116,6 +124,26 @@ class Tokenizer(Handle):
         def write(buffer: Any, capacity: int, size: Any) -> None:
             checked(lib.tfm_tokenizer_segment, buffer, capacity, size, owned, piece)
         return _string(4 * piece.size + 1, write)
+
+
+    def normalize(self, line: Line) -> str:
+        """The text as a SentencePiece model sees it, with U+2581 for spaces; other kinds see the text itself."""
+        owned, piece = self._open(), text(line)
+
+        def write(buffer: Any, capacity: int, size: Any) -> None:
+            checked(lib.tfm_tokenizer_normalize, buffer, capacity, size, owned, piece)
+        return _string(4 * piece.size + 1, write)
+
+    def nbest(self, line: Line, n: int) -> List[Tuple[List[int], float]]:
+        """The n most probable ways to cut a line, each with its log-probability, by a unigram model."""
+        owned, piece, ends, scores, count = self._open(), text(line), (c_size_t * n)(), (c_float * n)(), c_size_t()
+
+        def write(ids: Any, capacity: int, n_ids: Any) -> None:
+            count.value = n
+            checked(lib.tfm_tokenizer_nbest, ids, capacity, n_ids, ends, scores, byref(count), owned, piece)
+        ids = list(written(c_int32, n * (piece.size + 1), write))
+        starts = [0, *ends[:count.value]]
+        return [(ids[starts[i]:starts[i + 1]], scores[i]) for i in range(count.value)]
 
 
 def lent_tokenizer(pointer: Optional[int], owner: Owned) -> Optional[Tokenizer]:

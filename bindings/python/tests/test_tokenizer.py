@@ -1,4 +1,6 @@
 """Tokenizers: learned, saved, imported; text of every kind."""
+import struct
+
 import pytest
 from conftest import ENGLISH, GERMAN
 
@@ -41,6 +43,32 @@ def test_save_and_load(tokenizer, tmp_path):
         assert loaded.encode("good night") == tokenizer.encode("good night")
         for same in (str(path), bytes(path)):
             assert tfm.Tokenizer.load(same).vocab_size == loaded.vocab_size
+
+
+def test_special_ids(tokenizer):
+    ids = tokenizer.special
+    assert (ids.pad, ids.eos, ids.bos, ids.unk) == (0, 1, 2, 3)
+
+
+def test_sentencepiece(tmp_path, tokenizer):
+    def message(field, body):
+        return bytes([field << 3 | 2, len(body)]) + body
+
+    def piece(name, score, kind=1):
+        return message(1, message(1, name.encode()) + b"\x15" + struct.pack("<f", score) + bytes([0x18, kind]))
+    path = tmp_path / "small.model"
+    path.write_bytes(piece("<unk>", 0, 2) + piece("</s>", 0, 3) + piece("\u2581a", -1) + piece("b", -2) +
+                     piece("\u2581ab", -4))
+    with tfm.Tokenizer.load(path) as loaded:
+        assert loaded.kind == tfm.TokenizerKind.SENTENCEPIECE
+        assert (loaded.special.unk, loaded.special.eos, loaded.special.pad) == (0, 1, -1)
+        assert loaded.encode("ab  ax") == [2, 3, 2, 0]
+        assert loaded.normalize(" a ") == "\u2581a"
+        assert loaded.nbest("ab", 5) == [([2, 3], -3.0), ([4], -4.0)] + loaded.nbest("ab", 5)[2:]
+        loaded.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == path.read_bytes()
+    with pytest.raises(tfm.UnsupportedError):
+        tokenizer.nbest("a", 2)
 
 
 def test_subword_nmt(tmp_path, tokenizer):
