@@ -545,6 +545,14 @@ typedef struct tfm_decoder_options {
     const tfm_ids *forbidden;       /* [n_forbidden] sequences of tokens that are never produced, each of at least 1:
                                        alone a token, else its last one where the others stand before it; copied */
     size_t n_forbidden;             /* default 0 */
+    float    temperature;           /* > 0: n_best random samples instead of a search, beam is not used: logits are
+                                       divided by this before they become probabilities; 0: search (default) */
+    uint32_t top_k;                 /* samples are drawn from so many of the best tokens; 0: from all (default) */
+    float    top_p;                 /* and from the fewest of the best whose probabilities reach this sum, in [0, 1];
+                                       0 and 1: from all; default 0 */
+    uint32_t reserved2;             /* 0 */
+    uint64_t seed;                  /* of samples, which depend on it, the source and their number, not on other
+                                       sentences: equal sources have equal samples; default 0 */
 } tfm_decoder_options;
 
 /* Fills *options with the defaults above; pass sizeof *options. NULL is ignored. since 0.2 */
@@ -601,6 +609,12 @@ TFM_API tfm_ids tfm_decoder_ids(const tfm_decoder *decoder, size_t sentence, siz
  * weights of the model that are not finite left no token to choose. since 0.2
  */
 TFM_API double tfm_decoder_score(const tfm_decoder *decoder, size_t sentence, size_t rank);
+
+/*
+ * Log-probability of each token of a result, in nats, as the search saw it, after masks; *n_tokens receives their number.
+ * Their sum over the length penalty is the score. Lent; NULL and 0 when it is out of range. since 0.2
+ */
+TFM_API const float *tfm_decoder_token_scores(const tfm_decoder *decoder, size_t sentence, size_t rank, size_t *n_tokens);
 
 /* Decoding steps (new target tokens of each hypothesis) that the sentence took; 0 when it is out of range. since 0.2 */
 TFM_API uint32_t tfm_decoder_steps(const tfm_decoder *decoder, size_t sentence);

@@ -646,6 +646,13 @@ public:
     {
         return tfm_decoder_score(get(), sentence, rank);
     }
+    /* Log-probability of each token of a result. */
+    span<const float> token_scores(std::size_t sentence, std::size_t rank = 0) const noexcept
+    {
+        std::size_t n = 0;
+        const float *data = tfm_decoder_token_scores(get(), sentence, rank, &n);
+        return {data, n};
+    }
     std::uint32_t steps(std::size_t sentence) const noexcept { return tfm_decoder_steps(get(), sentence); }
 
     void logprobs(const texts &sources, const texts &targets) { call_pairs(tfm_decoder_logprobs, sources, targets); }

@@ -90,6 +90,21 @@ input=two works "norm" "${translate[@]}" --length-norm none --scores
 check "norm: as alpha 0" cmp <(cut -f 1 out) <("${translate[@]}" --alpha 0 --scores --input two 2> err | cut -f 1)
 refused "norm: no such name" 2 "paper|marian|fairseq|none" "${translate[@]}" --length-norm opennmt
 
+# Samples, and scores of tokens.
+sample=("${translate[@]}" --input two --temperature 4 --nbest 6)
+works "samples" "${sample[@]}" --seed 3
+cp out samples
+check "samples: six of each" equal "$(cut -d ' ' -f 1 out | tr -d '\n')" "000000111111"
+check "samples: not all are equal" test "$(grep '^0' out | sort -u | wc -l)" -gt 1
+works "samples again" "${sample[@]}" --seed 3 --threads 2
+check "samples again: the same" cmp out samples
+works "other samples" "${sample[@]}" --seed 4
+check "other samples" test "$(cmp -s out samples; echo $?)" = 1
+refused "top-k without temperature" 1 "temperature is 0" "${translate[@]}" --input two --top-k 5
+works "token scores" "${translate[@]}" --input two --token-scores --scores --alpha 0
+check "token scores add up" awk -F '\t| \\|\\|\\| ' '{ n = split($3, t, " "); s = 0; for (i = 1; i <= n; i++) s += t[i]; d = s - $1
+    if (n < 2 || d * d > 1e-8) exit 1 }' out
+
 # Failures in the middle.
 { cat en; printf 'bad \377\n'; cat en; } > half
 input=half check "invalid line" run_code 1 "${translate[@]}"

@@ -209,8 +209,28 @@ START_TEST(what_is_forbidden_does_not_come)
     tfm::decoder d(m, o);
     d.translate({"thank you", "please"});
     ck_assert(d.text(0) != "danke" && d.text(1) == "bitte");
+    const tfm::span<const float> tokens = d.token_scores(1);
+    ck_assert_uint_eq(tokens.size(), d.ids(1).size());
+    ck_assert(near(std::accumulate(tokens.begin(), tokens.end(), 0.0) / std::pow(tokens.size(), o.alpha), d.score(1), 1e-5));
     o.forbidden = {{}};
     require_status(TFM_E_INVALID, "forbidden[0] is empty", [&] { tfm::decoder(m, o); });
+}
+END_TEST
+
+START_TEST(samples_are_repeatable)
+{
+    const tfm::model m = trained_model(100);
+    tfm::decoder_options o;
+
+    o.temperature = 3;
+    o.n_best = 6;
+    o.seed = 7;
+    tfm::decoder a(m, o), b(m, o);
+    a.translate({"thank you"});
+    b.translate({"please", "thank you"});
+    ck_assert_uint_eq(a.count(0), 6);
+    for (std::size_t i = 0; i < 6; i++) ck_assert(a.text(0, i) == b.text(1, i));
+    ck_assert(a.text(0, 0) != a.text(0, 5));
 }
 END_TEST
 
@@ -374,7 +394,7 @@ int main()
     return run_tests("cpp_runs",
                      {training_to_translation, data_is_reported, steps_are_those_of_a_run, a_checkpoint_goes_on,
                       trainers_move_with_their_lambdas, training_is_cancelled, what_progress_throws_comes_out_of_run,
-                      ranks_are_summed_by_a_lambda, trainers_tell_their_log, n_best_lists, pairs_are_scored, what_is_forbidden_does_not_come,
+                      ranks_are_summed_by_a_lambda, trainers_tell_their_log, n_best_lists, pairs_are_scored, samples_are_repeatable, what_is_forbidden_does_not_come,
                       attention_of_a_pair, translation_is_watched_and_cancelled, time_is_accounted_for,
                       attention_on_buffers, bleu_of_several_references, measuring, versions_agree});
 }

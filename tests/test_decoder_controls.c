@@ -47,6 +47,92 @@ START_TEST(c24_controls_do_not_see_the_batch)
 }
 END_TEST
 
+START_TEST(c24_samples_do_not_see_the_batch)
+{
+    tfm_decoder_options o = decoder_options(4);
+    tfm_model *model = model_make();
+
+    o.temperature = 0.8f;
+    o.top_k = _i == 1 ? 7 : 0;
+    o.top_p = _i == 2 ? 0.9f : 0.0f;
+    o.no_repeat_ngram = 2;
+    o.n_best = 3;
+    o.seed = 42;
+    check_invariance(model, &o);
+    tfm_model_free(model);
+}
+END_TEST
+
+/* More samples than the beam, which sampling does not use; the best token alone is greedy search. */
+START_TEST(samples_are_as_many_as_asked_for)
+{
+    tfm_decoder_options o = decoder_options(1);
+    tfm_model *model = model_make();
+
+    sentences_make(sentences);
+    tfm_decoder *greedy = decoder_of(model, &o);
+    o.temperature = 1.0f;
+    o.n_best = 9;
+    tfm_decoder *many = decoder_of(model, &o);
+    o.top_k = 1;
+    tfm_decoder *best = decoder_of(model, &o);
+    ck_assert_ok(tfm_decoder_translate_ids(greedy, sentences, 20, &error), error);
+    ck_assert_ok(tfm_decoder_translate_ids(many, sentences, 20, &error), error);
+    ck_assert_ok(tfm_decoder_translate_ids(best, sentences, 20, &error), error);
+    for (size_t i = 0; i < 20; i++) {
+        if (!sentences[i].size) continue;
+        const tfm_ids want = tfm_decoder_ids(greedy, i, 0);
+        ck_assert_uint_eq(tfm_decoder_count(many, i), 9);
+        for (size_t rank = 0; rank < 9; rank++) {
+            const tfm_ids got = tfm_decoder_ids(best, i, rank);
+            ck_assert_uint_eq(got.size, want.size);
+            ck_assert_mem_eq(got.data, want.data, want.size * sizeof *want.data);
+            ck_assert(tfm_decoder_score(best, i, rank) == tfm_decoder_score(greedy, i, 0));
+        }
+        for (size_t rank = 1; rank < 9; rank++)
+            ck_assert(tfm_decoder_score(many, i, rank) <= tfm_decoder_score(many, i, rank - 1));
+    }
+    tfm_decoder_free(greedy);
+    tfm_decoder_free(many);
+    tfm_decoder_free(best);
+    tfm_model_free(model);
+}
+END_TEST
+
+/* What the search says of each token is what scoring says, and adds up to the score. */
+START_TEST(token_scores_are_those_of_scoring)
+{
+    tfm_decoder_options o = decoder_options(3);
+    tfm_model *model = model_make();
+    size_t n = 1;
+
+    o.n_best = 3;
+    o.temperature = _i ? 0.9f : 0.0f;
+    sentences_make(sentences);
+    tfm_decoder *d = decoder_of(model, &o), *scorer = decoder_of(model, &o);
+    ck_assert_ok(tfm_decoder_translate_ids(d, sentences, 12, &error), error);
+    for (size_t i = 0; i < 12; i++)
+        for (size_t rank = 0; rank < tfm_decoder_count(d, i); rank++) {
+            const tfm_ids ids = tfm_decoder_ids(d, i, rank);
+            const float *got = tfm_decoder_token_scores(d, i, rank, &n), *want;
+            double sum = 0.0;
+            ck_assert_uint_eq(n, ids.size);
+            ck_assert_ok(tfm_decoder_logprobs_ids(scorer, &sentences[i], &ids, 1, &error), error);
+            want = tfm_decoder_token_logprobs(scorer, 0, NULL);
+            for (size_t j = 0; j < n; sum += (double)got[j++])
+                ck_assert_msg(fabsf(got[j] - want[j]) < 2e-5f, "token %zu: %g, want %g", j, (double)got[j], (double)want[j]);
+            const bool ended = n && ids.data[n - 1] == TFM_EOS;
+            const double penalty = ended ? pow((5.0 + (double)n) / 6.0, (double)o.alpha) : 1.0;
+            ck_assert_double_eq_tol(sum / penalty, tfm_decoder_score(d, i, rank), 1e-4);
+        }
+    ck_assert_ptr_null(tfm_decoder_token_scores(d, 12, 0, &n));
+    ck_assert_uint_eq(n, 0);
+    tfm_decoder_free(d);
+    tfm_decoder_free(scorer);
+    tfm_model_free(model);
+}
+END_TEST
+
 START_TEST(lengths_follow_the_source)
 {
     tfm_decoder_options o = decoder_options(3);
@@ -72,6 +158,9 @@ static Suite *decoder_controls_suite(void)
     TCase *tc = tcase_create("decoder_controls");
 
     tcase_add_loop_test(tc, c24_controls_do_not_see_the_batch, 0, 2);
+    tcase_add_loop_test(tc, c24_samples_do_not_see_the_batch, 0, 3);
+    tcase_add_test(tc, samples_are_as_many_as_asked_for);
+    tcase_add_loop_test(tc, token_scores_are_those_of_scoring, 0, 2);
     tcase_add_test(tc, lengths_follow_the_source);
     suite_add_tcase(suite, tc);
     return suite;

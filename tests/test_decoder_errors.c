@@ -25,6 +25,11 @@ START_TEST(options_are_checked)
         {offsetof(tfm_decoder_options, min_ratio), 0x7fc00000, "min_ratio is nan, must be a number of at least 0"},
         {offsetof(tfm_decoder_options, max_ratio), 0x7f800000, "max_ratio is inf, must be a number of at least 0"},
         {offsetof(tfm_decoder_options, reserved), 1, "reserved is 1, must be 0"},
+        {offsetof(tfm_decoder_options, temperature), 0xbf800000, "temperature is -1, must be a number of at least 0"},
+        {offsetof(tfm_decoder_options, top_p), 0x40000000, "top_p is 2, not in 0..1"},
+        {offsetof(tfm_decoder_options, top_p), 0x3f000000, "top_p is for samples, but temperature is 0"},
+        {offsetof(tfm_decoder_options, top_k), 3, "top_k is for samples, but temperature is 0"},
+        {offsetof(tfm_decoder_options, reserved2), 1, "reserved2 is 1, must be 0"},
         {offsetof(tfm_decoder_options, n_forbidden), 1, "forbidden is NULL, n_forbidden 1"},
         {offsetof(tfm_decoder_options, struct_size), 8, "options.struct_size is 8"},
     };

@@ -15,7 +15,7 @@ enum { CHUNK_LINES = 1024 }; /* translated together, when so many are there */
 typedef struct translate_args {
     const char *model, *input, *output;
     uint32_t n_best; /* 0: plain lines */
-    uint32_t scores, stats, replace_invalid, skip_checksum, stop, forbid_unknown;
+    uint32_t scores, token_scores, stats, replace_invalid, skip_checksum, stop, forbid_unknown;
     string_list forbid;
     tfm_decoder_options decoder;
 } translate_args;
@@ -59,10 +59,20 @@ static const option_row rows[] = {
     {"max-ratio", "R", "longest translation: R times the tokens of the source; default: no such limit", OPTION_FLOAT,
      AT(decoder.max_ratio)},
 
+    {.kind = OPTION_HEADING, .help = "Random translations instead of a search"},
+    {"temperature", "T", "draw each token from the probabilities: 1 as they are, below sharper; default: search",
+     OPTION_FLOAT, AT(decoder.temperature)},
+    {"top-k", "N", "from the N best tokens; default: from all", OPTION_U32, AT(decoder.top_k)},
+    {"top-p", "P", "from the fewest of the best tokens that have probability P together; default: from all",
+     OPTION_FLOAT, .high = 1, AT(decoder.top_p)},
+    {"seed", "N", "equal seeds give equal samples; --nbest of them for each line", OPTION_U64, AT(decoder.seed)},
+
     {.kind = OPTION_HEADING, .help = "Result"},
     {"nbest", "N", "the N best of each line, as 'line number from 0 ||| text ||| score'; default: the best, as text",
      OPTION_U32, .low = 1, .high = 1024, AT(n_best)},
     {"scores", NULL, "put the score and a tab before each line", OPTION_FLAG, AT(scores)},
+    {"token-scores", NULL, "behind each line ' ||| ' and the natural log-probability of each token, the end included",
+     OPTION_FLAG, AT(token_scores)},
     {"stats", NULL,
      "at the end, on standard error: time to load, sentences and tokens a second, how long sentences took, memory, "
      "and where the time went",
@@ -90,23 +100,35 @@ typedef struct translation {
     double load_seconds, seconds;
     double call_began; /* of the lines that are being translated */
     size_t call_done;
+    char *suffix; /* of the line that is being written */
+    size_t suffix_capacity;
     samples latencies; /* seconds of each sentence until it was done, with --stats */
     tfm_error error;
 } translation;
 
+/* What follows the text: " ||| score" of an n-best list, " ||| log-probability ..." of the tokens. */
+static const char *suffix_of(translation *t, size_t sentence, size_t rank)
+{
+    size_t n, used = 0;
+    const float *scores = tfm_decoder_token_scores(t->decoder, sentence, rank, &n);
+    memory_grow(&t->suffix, &t->suffix_capacity, 64 + 32 * n, 1);
+    t->suffix[0] = '\0';
+    if (t->args->n_best)
+        used += (size_t)sprintf(t->suffix, " ||| %.6f", tfm_decoder_score(t->decoder, sentence, rank));
+    if (t->args->token_scores) used += (size_t)sprintf(t->suffix + used, " |||");
+    for (size_t i = 0; t->args->token_scores && i < n; i++)
+        used += (size_t)sprintf(t->suffix + used, " %.6f", (double)scores[i]);
+    return t->suffix;
+}
+
 static void write_sentence(translation *t, size_t i)
 {
-    char before[64] = "", after[64] = "";
+    char before[64] = "";
     const size_t count = tfm_decoder_count(t->decoder, i), wanted = t->args->n_best ? t->args->n_best : 1;
     for (size_t rank = 0; rank < count && rank < wanted; rank++) {
-        const double score = tfm_decoder_score(t->decoder, i, rank);
-        if (t->args->n_best) {
-            snprintf(before, sizeof before, "%llu ||| ", (unsigned long long)t->sentences);
-            snprintf(after, sizeof after, " ||| %.6f", score);
-        } else if (t->args->scores) {
-            snprintf(before, sizeof before, "%.6f\t", score);
-        }
-        text_writer_line(&t->output, before, tfm_decoder_text(t->decoder, i, rank), after);
+        if (t->args->n_best) snprintf(before, sizeof before, "%llu ||| ", (unsigned long long)t->sentences);
+        else if (t->args->scores) snprintf(before, sizeof before, "%.6f\t", tfm_decoder_score(t->decoder, i, rank));
+        text_writer_line(&t->output, before, tfm_decoder_text(t->decoder, i, rank), suffix_of(t, i, rank));
     }
     t->tokens += tfm_decoder_ids(t->decoder, i, 0).size;
     t->sentences++;
@@ -219,7 +241,7 @@ static int run(void *place, const string_list *operands)
     (void)operands;
     translate_args *args = place;
     translation t = {.args = args, .input.fd = -1};
-    if (args->n_best > args->decoder.beam)
+    if (args->n_best > args->decoder.beam && args->decoder.temperature <= 0)
         return console_usage("--nbest is %u, more than --beam %u; widen the beam", args->n_best, args->decoder.beam);
     if (args->n_best) args->decoder.n_best = args->n_best;
     args->decoder.stop_rule = args->stop ? TFM_STOP_WORST : TFM_STOP_BEST;
@@ -229,6 +251,7 @@ static int run(void *place, const string_list *operands)
     if (!text_writer_close(&t.output, !code)) code = EXIT_FAILURE;
     if (!code && args->stats) print_stats(&t);
     samples_free(&t.latencies);
+    free(t.suffix);
     text_reader_free(&t.input);
     text_lines_clear(&t.chunk);
     tfm_decoder_free(t.decoder);

@@ -90,6 +90,15 @@ double tfm_decoder_score(const tfm_decoder *decoder, size_t sentence, size_t ran
     return decoder && tfm_search_get(decoder->search, sentence, rank, &h) ? h.score : (double)NAN;
 }
 
+const float *tfm_decoder_token_scores(const tfm_decoder *decoder, size_t sentence, size_t rank, size_t *n_tokens)
+{
+    tfm_hypothesis h;
+    const bool there = decoder && tfm_search_get(decoder->search, sentence, rank, &h);
+
+    if (n_tokens) *n_tokens = there ? h.ids.size : 0;
+    return there ? h.logprobs : NULL;
+}
+
 uint32_t tfm_decoder_steps(const tfm_decoder *decoder, size_t sentence)
 {
     return decoder ? tfm_search_steps(decoder->search, sentence) : 0;

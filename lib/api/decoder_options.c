@@ -66,6 +66,20 @@ static tfm_status check_controls(const tfm_decoder_options *o, tfm_error *error)
     return TFM_OK;
 }
 
+static tfm_status check_sampling(const tfm_decoder_options *o, tfm_error *error)
+{
+    const tfm_status status = check_number(o->temperature, "temperature", error);
+
+    if (status) return status;
+    if (!(o->top_p >= 0.0f && o->top_p <= 1.0f))
+        return tfm_fail(error, TFM_E_INVALID, "top_p is %g, not in 0..1", (double)o->top_p);
+    if ((o->top_k || o->top_p > 0.0f) && o->temperature <= 0.0f)
+        return tfm_fail(error, TFM_E_INVALID, "%s is for samples, but temperature is 0: set it to 1, or search without",
+                        o->top_k ? "top_k" : "top_p");
+    if (o->reserved2) return tfm_fail(error, TFM_E_INVALID, "reserved2 is %u, must be 0", o->reserved2);
+    return TFM_OK;
+}
+
 static tfm_status check_forbidden(const tfm_ids *ids, size_t index, uint32_t vocab, tfm_error *error)
 {
     if (!ids->size || !ids->data) return tfm_fail(error, TFM_E_INVALID, "forbidden[%zu] is empty", index);
@@ -82,6 +96,8 @@ tfm_status tfm_decoder_options_read(tfm_decoder_options *to, const tfm_decoder_o
     *to = defaults;
     tfm_status status = tfm_options_read(to, sizeof *to, OPTIONS_SIZE_MIN, from, error);
 
+    if (!status) status = check_sampling(to, error);
+    if (!status && to->temperature > 0.0f) to->beam = to->n_best; /* rows of a sentence */
     if (!status) status = check_search(to, error);
     if (!status) status = check_controls(to, error);
     for (size_t i = 0; !status && i < to->n_forbidden; i++)

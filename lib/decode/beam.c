@@ -17,6 +17,7 @@ void tfm_beam_plan(tfm_beam *beam, tfm_arena *arena, const tfm_decoder_options *
         .eos = eos,
         .max_length = max_length,
         .alive = tfm_arena_take(arena, options->beam, sizeof(double)),
+        .numbers = tfm_arena_take(arena, options->beam, sizeof(uint32_t)),
         .links = tfm_arena_take(arena, links, sizeof(tfm_beam_link)),
         .finished = tfm_arena_take(arena, options->beam, sizeof(tfm_beam_end)),
     };
@@ -105,8 +106,7 @@ static void offer_row(heap *h, const tfm_beam *beam, uint32_t row, const tfm_cho
     }
 }
 
-/* Of equal scores the older one stays in front. */
-static void finish(tfm_beam *beam, tfm_beam_end end)
+void tfm_beam_finish(tfm_beam *beam, tfm_beam_end end)
 {
     tfm_beam_end *finished = beam->finished;
     size_t i = beam->n_finished;
@@ -153,9 +153,9 @@ void tfm_beam_advance(tfm_beam *beam, const tfm_choice *rows, const double *lse,
     for (size_t i = 0; i < h.n; i++) {
         const tfm_candidate *c = &h.at[i];
         if (c->token == beam->eos) {
-            finish(beam, (tfm_beam_end){c->logprob / penalty, (uint32_t)beam->steps, c->row});
+            tfm_beam_finish(beam, (tfm_beam_end){c->logprob / penalty, c->logprob, (uint32_t)beam->steps, c->row, false});
         } else if (n < o->beam) {
-            links[n] = (tfm_beam_link){c->row, c->token};
+            links[n] = (tfm_beam_link){c->logprob, c->row, c->token};
             beam->alive[n++] = c->logprob;
         }
     }
@@ -170,19 +170,48 @@ size_t tfm_beam_count(const tfm_beam *beam)
     return n < beam->options->n_best ? n : beam->options->n_best;
 }
 
+/* Where the tokens of a result end: its last link, after *links of them, and what EOS adds when it came. */
+typedef struct result {
+    size_t length, links, slot;
+    double score, logprob;
+} result;
+
+static result result_of(const tfm_beam *beam, size_t rank)
+{
+    if (!beam->n_finished) return (result){beam->steps, beam->steps, rank, beam->alive[rank], beam->alive[rank]};
+    const tfm_beam_end *end = &beam->finished[rank];
+
+    return (result){end->steps, end->steps - !end->open, end->parent, end->score, end->logprob};
+}
+
+static const tfm_beam_link *link_at(const tfm_beam *beam, size_t i, size_t slot)
+{
+    return &beam->links[i * beam->options->beam + slot];
+}
+
 size_t tfm_beam_result(const tfm_beam *beam, size_t rank, int32_t *ids, double *score)
 {
-    const bool ended = beam->n_finished;
-    const size_t length = ended ? beam->finished[rank].steps : beam->steps;
-    size_t slot = ended ? beam->finished[rank].parent : rank, i = length;
+    const result r = result_of(beam, rank);
 
-    *score = ended ? beam->finished[rank].score : beam->alive[rank];
-    if (!ids) return length;
-    if (ended) ids[--i] = beam->eos;
-    while (i--) {
-        const tfm_beam_link *link = &beam->links[i * beam->options->beam + slot];
-        ids[i] = link->token;
-        slot = link->parent;
+    *score = r.score;
+    if (!ids) return r.length;
+    if (r.links < r.length) ids[r.links] = beam->eos;
+    for (size_t i = r.links, slot = r.slot; i--;) {
+        ids[i] = link_at(beam, i, slot)->token;
+        slot = link_at(beam, i, slot)->parent;
     }
-    return length;
+    return r.length;
+}
+
+void tfm_beam_logprobs(const tfm_beam *beam, size_t rank, float *to)
+{
+    const result r = result_of(beam, rank);
+    double after = r.logprob;
+
+    for (size_t i = r.length, slot = r.slot; i--;) {
+        if (i < r.links) slot = link_at(beam, i, slot)->parent;
+        const double before = i ? link_at(beam, i - 1, slot)->logprob : 0.0;
+        to[i] = (float)(after - before);
+        after = before;
+    }
 }

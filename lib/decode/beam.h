@@ -17,14 +17,16 @@ typedef struct tfm_candidate {
 
 /* The last token of a live hypothesis, and which one of the step before it continues. */
 typedef struct tfm_beam_link {
+    double logprob; /* of the hypothesis up to here */
     uint32_t parent;
     int32_t token;
 } tfm_beam_link;
 
 typedef struct tfm_beam_end {
-    double score;    /* log-probability / length penalty         */
-    uint32_t steps;  /* tokens, EOS counted                      */
-    uint32_t parent; /* live hypothesis that EOS was appended to */
+    double score, logprob; /* log-probability / length penalty, and itself */
+    uint32_t steps;        /* tokens, EOS counted                          */
+    uint32_t parent;       /* live hypothesis that EOS was appended to     */
+    bool open;             /* no EOS: parent is what ended without         */
 } tfm_beam_end;
 
 typedef struct tfm_beam {
@@ -34,6 +36,7 @@ typedef struct tfm_beam {
     size_t steps;                       /* tokens of every live hypothesis             */
     size_t n_alive, n_finished;
     double *alive;          /* [beam] log-probabilities, not penalised, best first */
+    uint32_t *numbers;      /* [beam] which sample each is, when sampling          */
     tfm_beam_link *links;   /* [max_length][beam]                                  */
     tfm_beam_end *finished; /* [beam] best first                                   */
     bool done;
@@ -55,6 +58,9 @@ size_t tfm_beam_width(const tfm_decoder_options *options);
  */
 void tfm_beam_advance(tfm_beam *beam, const tfm_choice *rows, const double *lse, tfm_candidate *scratch);
 
+/* Keeps a finished hypothesis, when it is one of the best; of equal scores the older one stays in front. */
+void tfm_beam_finish(tfm_beam *beam, tfm_beam_end end);
+
 /* Tokens and parents of the n_alive hypotheses after a step. */
 static inline const tfm_beam_link *tfm_beam_last(const tfm_beam *beam)
 {
@@ -68,5 +74,8 @@ double tfm_beam_penalty(const tfm_decoder_options *options, size_t length);
 size_t tfm_beam_count(const tfm_beam *beam);
 /* Length of result rank; its ids, EOS included, go to ids unless that is NULL. */
 size_t tfm_beam_result(const tfm_beam *beam, size_t rank, int32_t *ids, double *score);
+
+/* Log-probabilities of its ids, each given those before. */
+void tfm_beam_logprobs(const tfm_beam *beam, size_t rank, float *to);
 
 #endif

@@ -24,7 +24,8 @@ struct tfm_search {
     hypothesis *hypotheses;
     size_t n_hypotheses, hypothesis_capacity;
     int32_t *ids;
-    size_t n_ids, id_capacity;
+    float *logprobs; /* of each id */
+    size_t n_ids, id_capacity, logprob_capacity;
     size_t done; /* sentences finished in this run */
 };
 
@@ -61,6 +62,7 @@ void tfm_search_free(tfm_search *search)
     tfm_free(a, search->answers, search->answer_capacity, sizeof *search->answers);
     tfm_free(a, search->hypotheses, search->hypothesis_capacity, sizeof *search->hypotheses);
     tfm_free(a, search->ids, search->id_capacity, sizeof *search->ids);
+    tfm_free(a, search->logprobs, search->logprob_capacity, sizeof *search->logprobs);
     tfm_masks_destroy(&search->masks);
     tfm_free(a, search, 1, sizeof *search);
     tfm_workspace_free(w);
@@ -81,17 +83,24 @@ void tfm_search_clear(tfm_search *search)
     search->n = search->n_hypotheses = search->n_ids = search->done = 0;
 }
 
+/* Room for so many more ids and hypotheses. false: no memory. */
+static bool make_room(tfm_search *s, size_t more_ids, size_t more_hypotheses)
+{
+    const tfm_allocator *a = &s->w->allocator;
+    size_t ids;
+
+    return tfm_add(s->n_ids, more_ids, &ids) && tfm_grow(a, &s->ids, &s->id_capacity, ids, sizeof *s->ids) &&
+           tfm_grow(a, &s->logprobs, &s->logprob_capacity, ids, sizeof *s->logprobs) &&
+           tfm_grow(a, &s->hypotheses, &s->hypothesis_capacity, s->n_hypotheses + more_hypotheses,
+                    sizeof *s->hypotheses);
+}
+
 /* A hypothesis of size ids, which are to be written. false: no memory. */
 static bool add_hypothesis(tfm_search *s, size_t size, double score)
 {
-    size_t ids;
-
-    if (!tfm_add(s->n_ids, size, &ids) || !tfm_grow(&s->w->allocator, &s->ids, &s->id_capacity, ids, sizeof *s->ids) ||
-        !tfm_grow(&s->w->allocator, &s->hypotheses, &s->hypothesis_capacity, s->n_hypotheses + 1,
-                  sizeof *s->hypotheses))
-        return false;
+    if (!make_room(s, size, 1)) return false;
     s->hypotheses[s->n_hypotheses++] = (hypothesis){s->n_ids, size, score};
-    s->n_ids = ids;
+    s->n_ids += size;
     return true;
 }
 
@@ -105,6 +114,7 @@ static bool add_answer(tfm_search *s, size_t index, const tfm_beam *beam)
         const size_t first = s->n_ids, size = tfm_beam_result(beam, rank, NULL, &score);
         if (!add_hypothesis(s, size, score)) return false;
         tfm_beam_result(beam, rank, s->ids + first, &score);
+        tfm_beam_logprobs(beam, rank, s->logprobs + first);
     }
     return true;
 }
@@ -146,15 +156,13 @@ static tfm_status progress(const tfm_search *s, tfm_error *error)
 static bool reserve(tfm_search *s, const tfm_search_batch *b)
 {
     const size_t n_best = s->w->options.n_best;
-    size_t ids = s->n_ids;
+    size_t ids = 0;
 
     for (size_t i = 0; i < b->n_live; i++) {
         size_t more;
         if (!tfm_mul(b->slot[b->live[i]].beam.max_length, n_best, &more) || !tfm_add(ids, more, &ids)) return false;
     }
-    return tfm_grow(&s->w->allocator, &s->ids, &s->id_capacity, ids, sizeof *s->ids) &&
-           tfm_grow(&s->w->allocator, &s->hypotheses, &s->hypothesis_capacity, s->n_hypotheses + b->n_live * n_best,
-                    sizeof *s->hypotheses);
+    return make_room(s, ids, b->n_live * n_best);
 }
 
 /* Searches the first n sentences of the order. */
@@ -213,7 +221,7 @@ bool tfm_search_get(const tfm_search *search, size_t sentence, size_t rank, tfm_
     const size_t number = search->answers[sentence].first + rank;
     const hypothesis *h = &search->hypotheses[number];
 
-    *out = (tfm_hypothesis){{search->ids + h->first, h->size}, h->score, number};
+    *out = (tfm_hypothesis){{search->ids + h->first, h->size}, search->logprobs + h->first, h->score, number};
     return true;
 }
 

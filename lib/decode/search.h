@@ -8,6 +8,7 @@ typedef struct tfm_search tfm_search;
 
 typedef struct tfm_hypothesis {
     tfm_ids ids;   /* EOS kept when it came                                    */
+    const float *logprobs; /* of each id                                       */
     double score;  /* as tfm_decoder_score() says                              */
     size_t number; /* among all hypotheses of the call, in no particular order */
 } tfm_hypothesis;

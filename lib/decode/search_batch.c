@@ -1,6 +1,8 @@
 /* Beam search of a batch: the encoder once for each sentence, then steps of all live hypotheses together. */
 #include "decode/search_batch.h"
 
+#include "decode/sampling.h"
+
 #include <math.h>
 
 typedef tfm_search_batch batch;
@@ -104,7 +106,11 @@ static void advance_sentences(const void *args, size_t begin, size_t end, size_t
             b->lse[row] = tfm_choice_lse(&b->choices[row]);
             if (b->masks->n) end_masked(b, row);
         }
-        tfm_beam_advance(&b->slot[b->live[i]].beam, b->choices + first, b->lse + first, b->scratch + thread * b->width);
+        tfm_search_slot *s = &b->slot[b->live[i]];
+        tfm_candidate *scratch = b->scratch + thread * b->width;
+        if (tfm_sampling_asked(&b->w->options))
+            tfm_sampling_advance(&s->beam, b->choices + first, b->lse + first, s->stream, (double *)scratch);
+        else tfm_beam_advance(&s->beam, b->choices + first, b->lse + first, scratch);
     }
 }
 
@@ -212,6 +218,7 @@ static void begin_sentence(batch *b, const tfm_order *o)
 
     b->live[n] = slot;
     s->index = o->index;
+    s->stream = tfm_sampling_stream(b->sources[o->index]);
     s->min_length = tfm_masks_min_length(&b->w->options, o->length);
     s->beam.max_length = tfm_search_longest_output(b->w, o->length);
     b->outputs_left -= s->beam.max_length;

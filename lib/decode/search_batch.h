@@ -12,6 +12,7 @@
 typedef struct tfm_search_slot {
     size_t index;      /* of the source */
     size_t min_length; /* EOS counted   */
+    uint64_t stream;   /* of samples    */
     tfm_beam beam;
 } tfm_search_slot;
 

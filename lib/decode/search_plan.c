@@ -1,4 +1,5 @@
 /* Memory of a batch of searches: how many sentences and hypotheses it is for, and where everything stands. */
+#include "decode/sampling.h"
 #include "decode/search_batch.h"
 
 #include <math.h>
@@ -7,6 +8,7 @@ enum {
     OUTPUTS =
         4,      /* longest outputs take so many times the tokens of the sources: a bound for the memory of short ones */
     ENOUGH = 8, /* sentences wait until so many parts of the sources' room are free and needed */
+    PICKS = 1 << 23, /* of all rows: fewer sentences at a time when each row keeps its whole vocabulary */
 };
 
 typedef tfm_search_batch batch;
@@ -40,6 +42,12 @@ size_t tfm_search_longest_output(const tfm_workspace *w, size_t source)
     return length;
 }
 
+static size_t width_of(const tfm_workspace *w)
+{
+    if (!tfm_sampling_asked(&w->options)) return tfm_beam_width(&w->options);
+    return tfm_sampling_width(&w->options, w->transformer.weights->options.vocab_size);
+}
+
 /* Limits of the batch: the longest sentence fits always, and no more is had than all sentences need. */
 static bool count(batch *b)
 {
@@ -59,6 +67,8 @@ static bool count(batch *b)
     b->outputs = b->outputs_left = shorter(b->outputs, outputs);
     b->slots = shorter(b->source_rows / last, b->outputs / tfm_search_longest_output(w, last));
     b->slots = shorter(b->slots, b->n);
+    b->width = width_of(w);
+    b->slots = shorter(b->slots, longer(PICKS / b->width / beam, 1));
     b->enough = b->source_rows / ENOUGH;
     b->most_rows = b->slots * beam;
     return tfm_mul(b->outputs, beam, &rows) && rows <= UINT32_MAX && b->source_rows <= UINT32_MAX;
@@ -80,7 +90,6 @@ static void plan_choice(batch *b, tfm_arena *arena)
 {
     size_t picks;
 
-    b->width = tfm_beam_width(&b->w->options);
     if (!tfm_mul(b->most_rows, b->width, &picks)) arena->bad = true;
     b->choices = tfm_arena_take(arena, b->most_rows, sizeof *b->choices);
     b->picks = tfm_arena_take(arena, picks, sizeof *b->picks);

@@ -162,6 +162,11 @@ class tfm_decoder_options(Structure):
         ("reserved", c_uint32),
         ("forbidden", POINTER(tfm_ids)),
         ("n_forbidden", c_size_t),
+        ("temperature", c_float),
+        ("top_k", c_uint32),
+        ("top_p", c_float),
+        ("reserved2", c_uint32),
+        ("seed", c_uint64),
     ]
 
 
@@ -390,6 +395,7 @@ PROTOTYPES: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     "tfm_decoder_text": (tfm_text, (c_void_p, c_size_t, c_size_t)),
     "tfm_decoder_ids": (tfm_ids, (c_void_p, c_size_t, c_size_t)),
     "tfm_decoder_score": (c_double, (c_void_p, c_size_t, c_size_t)),
+    "tfm_decoder_token_scores": (POINTER(c_float), (c_void_p, c_size_t, c_size_t, POINTER(c_size_t))),
     "tfm_decoder_steps": (c_uint32, (c_void_p, c_size_t)),
     "tfm_decoder_logprobs": (c_int, (c_void_p, POINTER(tfm_text), POINTER(tfm_text), c_size_t, POINTER(tfm_error))),
     "tfm_decoder_logprobs_ids": (c_int, (c_void_p, POINTER(tfm_ids), POINTER(tfm_ids), c_size_t, POINTER(tfm_error))),

@@ -128,6 +128,13 @@ class TranslatorOptions(TypedDict, total=False):
         0
     forbidden: [n_forbidden] sequences of tokens that are never produced, each of at least 1: alone a token, else its
         last one where the others stand before it; copied
+    temperature: > 0: n_best random samples instead of a search, beam is not used: logits are divided by this before
+        they become probabilities; 0: search (default)
+    top_k: samples are drawn from so many of the best tokens; 0: from all (default)
+    top_p: and from the fewest of the best whose probabilities reach this sum, in [0, 1]; 0 and 1: from all; default 0
+    reserved2: 0
+    seed: of samples, which depend on it, the source and their number, not on other sentences: equal sources have equal
+        samples; default 0
     """
 
     beam: int
@@ -150,6 +157,11 @@ class TranslatorOptions(TypedDict, total=False):
     min_ratio: float
     max_ratio: float
     forbidden: Iterable[Sequence[int]]
+    temperature: float
+    top_k: int
+    top_p: float
+    reserved2: int
+    seed: int
 
 
 class TrainerOptions(TypedDict, total=False):

@@ -30,12 +30,14 @@ class Hypothesis:
     score: log-probability / length penalty; not penalised when no EOS came
     ids: the tokens, EOS kept when it was produced
     steps: decoding steps that the sentence took
+    token_scores: log-probability of each token, as the search saw it
     """
 
     text: str
     score: float
     ids: List[int]
     steps: int
+    token_scores: List[float]
 
 
 @dataclass(frozen=True)
@@ -164,8 +166,15 @@ def _progress_callback(usage: Usage, function: Optional[Callable[[int, int], obj
 
 def _hypotheses(owned: Owned, n: int) -> List[List[Hypothesis]]:
     return [[Hypothesis(decoded(lib.tfm_decoder_text(owned, i, rank)), lib.tfm_decoder_score(owned, i, rank),
-                        numbers_of(lib.tfm_decoder_ids(owned, i, rank)), lib.tfm_decoder_steps(owned, i))
+                        numbers_of(lib.tfm_decoder_ids(owned, i, rank)), lib.tfm_decoder_steps(owned, i),
+                        _token_scores(owned, i, rank))
              for rank in range(lib.tfm_decoder_count(owned, i))] for i in range(n)]
+
+
+def _token_scores(owned: Owned, sentence: int, rank: int) -> List[float]:
+    size = c_size_t()
+    scores = lib.tfm_decoder_token_scores(owned, sentence, rank, byref(size))
+    return scores[:size.value] if size.value else []
 
 
 def _score_of(owned: Owned, pair: int) -> Score:

@@ -43,6 +43,18 @@ def test_controls(book):
             tfm.Translator(book, **wrong)
 
 
+def test_samples(book):
+    options = {"temperature": 3.0, "n_best": 6, "seed": 7}
+    with tfm.Translator(book, **options) as a, tfm.Translator(book, **options, n_threads=2) as b:
+        samples = a.nbest(ENGLISH)
+        assert [b.nbest([line])[0] for line in ENGLISH] == samples
+        assert len({sample.text for sample in samples[0]}) > 1
+        for sample in samples[0]:
+            assert len(sample.token_scores) == len(sample.ids)
+    with pytest.raises(tfm.InvalidError, match="temperature is 0"):
+        tfm.Translator(book, top_k=3)
+
+
 def test_score(translator, book):
     good, bad = translator.score(ENGLISH[:1] * 2, [GERMAN[0], GERMAN[1]])
     assert good.logprob > bad.logprob and good.logprob == pytest.approx(sum(good.tokens), abs=1e-5)
