@@ -589,6 +589,28 @@ TFM_API tfm_status tfm_decoder_translate(tfm_decoder *decoder, const tfm_text *l
 TFM_API tfm_status tfm_decoder_translate_ids(tfm_decoder *decoder, const tfm_ids *sources, size_t n_sources,
                                              tfm_error *error);
 
+/* Sentences to translate, and what their translations must keep to. Start from tfm_request_init(). */
+typedef struct tfm_request {
+    uint32_t struct_size;           /* set by the _init function: how many bytes the caller knows             */
+    uint32_t reserved;              /* 0                                                                      */
+    size_t n;                       /* sentences                                                              */
+    const tfm_text *lines;          /* [n] sources as text; NULL: sources has them                            */
+    const tfm_ids *sources;         /* [n] sources as ids                                                     */
+    const tfm_text *prefix_lines;   /* [n] how each translation begins, as text, which may be empty; NULL: prefixes */
+    const tfm_ids *prefixes;        /* [n] the same as ids, without EOS; NULL: translations begin as they like */
+} tfm_request;
+
+/* Fills *request with zeros; pass sizeof *request. NULL is ignored. since 0.2 */
+TFM_API void tfm_request_init(tfm_request *request, size_t struct_size);
+
+/*
+ * As tfm_decoder_translate(), or of ids as tfm_decoder_translate_ids(). A prefix is part of its translation: scores and
+ * lengths count it, its tokens have the model's own probabilities, and masks begin behind it. Behind it the search is
+ * that of a fresh beam. A prefix takes a decoding step for each token. The prefix of an empty source is not used.
+ * returns as those; TFM_E_INVALID also for a prefix as long as the longest output, or with EOS in it. since 0.2
+ */
+TFM_API tfm_status tfm_decoder_run(tfm_decoder *decoder, const tfm_request *request, tfm_error *error);
+
 /*
  * Number of results of a sentence of the last translation, at most n_best; 0 when sentence is out of range. Results
  * are numbered by rank, 0 being the best, and lent until the decoder's next call. since 0.2

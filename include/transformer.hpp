@@ -631,6 +631,21 @@ public:
 
     void translate(const texts &lines) { call(tfm_decoder_translate, lines.data(), lines.size()); }
     void translate_ids(const id_lists &sources) { call(tfm_decoder_translate_ids, sources.data(), sources.size()); }
+    /* The same, each translation behind its prefix, which may be empty. */
+    void translate(const texts &lines, const texts &prefixes)
+    {
+        tfm_request r = request(lines.size(), prefixes.size());
+        r.lines = lines.data();
+        r.prefix_lines = prefixes.data();
+        call(tfm_decoder_run, static_cast<const tfm_request *>(&r));
+    }
+    void translate_ids(const id_lists &sources, const id_lists &prefixes)
+    {
+        tfm_request r = request(sources.size(), prefixes.size());
+        r.sources = sources.data();
+        r.prefixes = prefixes.data();
+        call(tfm_decoder_run, static_cast<const tfm_request *>(&r));
+    }
     /* Results of the last translation. */
     std::size_t count(std::size_t sentence) const noexcept { return tfm_decoder_count(get(), sentence); }
     std::string_view text(std::size_t sentence, std::size_t rank = 0) const noexcept
@@ -688,6 +703,14 @@ private:
     {
         detail::require(owner_ != nullptr, "the decoder was moved away");
         detail::call_back(hooks_->thrown, function, get(), args...);
+    }
+    static tfm_request request(std::size_t sources, std::size_t prefixes)
+    {
+        tfm_request r;
+        detail::require_equal(sources, "sources", prefixes, "prefixes");
+        tfm_request_init(&r, sizeof r);
+        r.n = sources;
+        return r;
     }
     template <class F, class Lists> void call_pairs(F *function, const Lists &sources, const Lists &targets)
     {

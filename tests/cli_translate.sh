@@ -90,6 +90,14 @@ input=two works "norm" "${translate[@]}" --length-norm none --scores
 check "norm: as alpha 0" cmp <(cut -f 1 out) <("${translate[@]}" --alpha 0 --scores --input two 2> err | cut -f 1)
 refused "norm: no such name" 2 "paper|marian|fairseq|none" "${translate[@]}" --length-norm opennmt
 
+# Beginnings that are given.
+printf 'zwei\n\n' > begins
+works "prefixes" "${translate[@]}" --input two --prefixes begins
+check "prefixes: the first line begins so, the second as it likes" equal \
+    "$(head -n 1 out | cut -c 1-4) $(sed -n 2p out)" "zwei $(sed -n 2p two.de)"
+head -n 1 begins > begin
+refused "too few prefixes" 1 "begin has only 1 lines, fewer than two" "${translate[@]}" --input two --prefixes begin
+
 # Samples, and scores of tokens.
 sample=("${translate[@]}" --input two --temperature 4 --nbest 6)
 works "samples" "${sample[@]}" --seed 3

@@ -18,7 +18,7 @@ typedef void tiny_change(double row[TINY_V], const int32_t *ids, size_t n, const
 typedef struct tiny {
     golden g;
     tfm_decoder_options options;
-    tfm_ids source;
+    tfm_ids source, prefix;
     tiny_change *change;
     const void *user;
     tiny_sequence all[TINY_ALL];
@@ -85,7 +85,7 @@ static inline void tiny_keep(tiny *t, tiny_sequence s)
     t->all[t->n++] = s;
 }
 
-/* Every end of what begins so within longest tokens. PAD and BOS have their share of the probability, but do not come;
+/* Every end of what begins so within longest tokens. A prefix comes with the model's own probabilities. PAD and BOS have their share of the probability, but do not come;
  * EOS comes alone where nothing else may. */
 static inline void tiny_extend(tiny *t, tiny_sequence from, size_t longest)
 {
@@ -93,6 +93,13 @@ static inline void tiny_extend(tiny *t, tiny_sequence from, size_t longest)
     bool any = false;
 
     tiny_logits(t, row, from.ids, from.size);
+    if (from.size < t->prefix.size) {
+        const int32_t id = t->prefix.data[from.size];
+        from.ids[from.size++] = id;
+        from.logprob += row[id] - tiny_log_sum(row);
+        tiny_extend(t, from, longest);
+        return;
+    }
     if (t->change) t->change(row, from.ids, from.size, t->user);
     const double lse = tiny_log_sum(row);
     for (int32_t id = 0; id < TINY_V; id++) {

@@ -39,6 +39,18 @@ static tfm_status use_decoder_options(const void *options)
     return status;
 }
 
+static tfm_status use_request(const void *request)
+{
+    tfm_decoder_options o;
+    tfm_decoder *d;
+
+    tfm_decoder_options_init(&o, sizeof o);
+    ck_assert_ok(tfm_decoder_create(&d, model, &o, &error), error);
+    const tfm_status status = tfm_decoder_run(d, request, &error);
+    tfm_decoder_free(d);
+    return status;
+}
+
 static tfm_status use_trainer_options(const void *options)
 {
     tfm_trainer *t;
@@ -109,6 +121,10 @@ static void init_load(void *o, size_t size)
 {
     tfm_load_options_init(o, size);
 }
+static void init_request(void *o, size_t size)
+{
+    tfm_request_init(o, size);
+}
 static void init_measure(void *o, size_t size)
 {
     tfm_measure_options_init(o, size);
@@ -129,6 +145,7 @@ static const struct {
     {sizeof(tfm_bleu_options), sizeof(tfm_bleu_options), init_bleu, use_bleu_options},
     {sizeof(tfm_measure_options), sizeof(tfm_measure_options), init_measure, use_measure_options},
     {sizeof(tfm_load_options), sizeof(tfm_load_options), init_load, use_load_options},
+    {sizeof(tfm_request), sizeof(tfm_request), init_request, use_request},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds, ROOM = 1024 };
 

@@ -45,7 +45,7 @@ static void trial_begin(model_fn *model, size_t vocab, uint32_t beam, double alp
     ck_assert(tfm_block_reserve(&t.block, &a, arena.peak, &arena));
     tfm_beam_plan(&t.beam, &arena, &t.options, TFM_EOS, max_length);
     ck_assert(!arena.bad);
-    tfm_beam_start(&t.beam);
+    tfm_beam_start(&t.beam, 0);
 }
 
 static void trial_step(void)

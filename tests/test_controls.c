@@ -113,7 +113,7 @@ static void check_search(void)
     t.change = change;
     t.user = &t.options;
     tiny_enumerate(&t, longest_of(&t.options));
-    ck_assert_ok(tfm_search_run(search, &t.source, 1, &error), error);
+    ck_assert_ok(tfm_search_run(search, &t.source, &t.prefix, 1, &error), error);
     check_best(search, 0);
     tfm_search_free(search);
 }
@@ -144,6 +144,22 @@ START_TEST(c27_wide_search_finds_the_best_of_all_under_every_control)
         tiny_begin(&t, (uint64_t)_i * 100 + i);
         set_controls((unsigned)_i * 48 + i);
         check_search();
+        tiny_end(&t);
+    }
+}
+END_TEST
+
+static const int32_t begins[] = {4, TFM_UNK, 4};
+
+START_TEST(c25_behind_a_prefix_search_is_that_of_a_fresh_beam)
+{
+    for (unsigned i = 0; i < 36; i++) {
+        tiny_begin(&t, 1000 + i);
+        set_controls(i * 7);
+        t.options.max_ratio = 0.0f;
+        t.prefix = (tfm_ids){begins, 1 + i % 3};
+        check_search();
+        t.prefix.size = 0;
         tiny_end(&t);
     }
 }
@@ -195,7 +211,7 @@ START_TEST(c27_what_is_forbidden_leaves_its_probability_to_the_others)
     t.options.min_length = 1;
     for (size_t i = 0; i < GOLDEN_D; i++) t.g.data[4 * GOLDEN_D + i] *= 20.0f;
     tfm_search *search = search_of();
-    ck_assert_ok(tfm_search_run(search, &t.source, 1, &error), error);
+    ck_assert_ok(tfm_search_run(search, &t.source, &t.prefix, 1, &error), error);
     /* an end, and what lives on at the limit, are two runs */
     tfm_hypothesis h;
     ck_assert(tfm_search_get(search, 0, 0, &h));
@@ -203,7 +219,7 @@ START_TEST(c27_what_is_forbidden_leaves_its_probability_to_the_others)
     tfm_search_free(search);
     t.options.min_length = 2;
     search = search_of();
-    ck_assert_ok(tfm_search_run(search, &t.source, 1, &error), error);
+    ck_assert_ok(tfm_search_run(search, &t.source, &t.prefix, 1, &error), error);
     ck_assert_uint_eq(tfm_search_count(search, 0), 2);
     double alone = 0.0;
     for (size_t i = 0; i < 2; i++) {
@@ -233,7 +249,7 @@ START_TEST(c27_masks_that_leave_nothing_end_the_hypothesis)
     t.options.min_length = 3;
     t.options.no_repeat_ngram = 1;
     tfm_search *search = search_of();
-    ck_assert_ok(tfm_search_run(search, &t.source, 1, &error), error);
+    ck_assert_ok(tfm_search_run(search, &t.source, &t.prefix, 1, &error), error);
     ck_assert(tfm_search_get(search, 0, 0, &h));
     ck_assert_uint_eq(h.ids.size, 1);
     ck_assert_int_eq(h.ids.data[0], TFM_EOS);
@@ -249,6 +265,7 @@ static Suite *controls_suite(void)
     TCase *tc = tcase_create("controls");
 
     tcase_add_loop_test(tc, c27_wide_search_finds_the_best_of_all_under_every_control, 0, 8);
+    tcase_add_test(tc, c25_behind_a_prefix_search_is_that_of_a_fresh_beam);
     tcase_add_test(tc, repetition_penalty_counts_a_token_once);
     tcase_add_test(tc, length_norms_by_name);
     tcase_add_test(tc, c27_what_is_forbidden_leaves_its_probability_to_the_others);

@@ -217,6 +217,22 @@ START_TEST(what_is_forbidden_does_not_come)
 }
 END_TEST
 
+START_TEST(translations_begin_with_their_prefix)
+{
+    const tfm::model m = trained_model(100);
+    tfm::decoder d(m);
+
+    d.translate({"thank you", "please"}, {"", "danke"});
+    ck_assert(d.text(0) == "danke" && d.text(1).substr(0, 5) == "danke");
+    const std::string by_text(d.text(1));
+    ids source = m.tokenizer().encode("please");
+    source.push_back(TFM_EOS);
+    d.translate_ids({source}, {m.tokenizer().encode("danke")});
+    ck_assert(d.text(0) == by_text);
+    require_status(TFM_E_INVALID, "2 sources, but 1 prefixes", [&] { d.translate({"a", "b"}, {"c"}); });
+}
+END_TEST
+
 START_TEST(samples_are_repeatable)
 {
     const tfm::model m = trained_model(100);
@@ -394,7 +410,7 @@ int main()
     return run_tests("cpp_runs",
                      {training_to_translation, data_is_reported, steps_are_those_of_a_run, a_checkpoint_goes_on,
                       trainers_move_with_their_lambdas, training_is_cancelled, what_progress_throws_comes_out_of_run,
-                      ranks_are_summed_by_a_lambda, trainers_tell_their_log, n_best_lists, pairs_are_scored, samples_are_repeatable, what_is_forbidden_does_not_come,
+                      ranks_are_summed_by_a_lambda, trainers_tell_their_log, n_best_lists, pairs_are_scored, samples_are_repeatable, translations_begin_with_their_prefix, what_is_forbidden_does_not_come,
                       attention_of_a_pair, translation_is_watched_and_cancelled, time_is_accounted_for,
                       attention_on_buffers, bleu_of_several_references, measuring, versions_agree});
 }

@@ -133,6 +133,121 @@ START_TEST(token_scores_are_those_of_scoring)
 }
 END_TEST
 
+static void run(tfm_decoder *d, const tfm_ids *sources, const tfm_ids *prefixes, size_t n)
+{
+    tfm_request r;
+
+    tfm_request_init(&r, sizeof r);
+    r.n = n;
+    r.sources = sources;
+    r.prefixes = prefixes;
+    ck_assert_ok(tfm_decoder_run(d, &r, &error), error);
+}
+
+static bool begins_with(tfm_ids ids, tfm_ids prefix)
+{
+    return ids.size >= prefix.size && (!prefix.size || !memcmp(ids.data, prefix.data, prefix.size * sizeof *ids.data));
+}
+
+static bool equal(tfm_ids a, tfm_ids b)
+{
+    return a.size == b.size && begins_with(a, b);
+}
+
+/* Greedy search from its own beginning ends as it did, with the same bits. */
+START_TEST(c25_greedy_from_its_own_prefix_is_greedy)
+{
+    static tfm_ids prefixes[SENTENCES];
+    const tfm_decoder_options o = decoder_options(1);
+    tfm_model *model = model_make();
+    tfm_decoder *greedy = decoder_of(model, &o), *d = decoder_of(model, &o);
+
+    sentences_make(sentences);
+    ck_assert_ok(tfm_decoder_translate_ids(greedy, sentences, SENTENCES, &error), error);
+    for (size_t i = 0; i < SENTENCES; i++) {
+        const tfm_ids best = tfm_decoder_ids(greedy, i, 0);
+        const size_t most = best.size ? best.size - 1 : 0;
+        prefixes[i] = (tfm_ids){best.data, i % 4 < most ? i % 4 : most};
+    }
+    run(d, sentences, prefixes, SENTENCES);
+    for (size_t i = 0; i < SENTENCES; i++) same_results(d, i, greedy, i);
+    tfm_decoder_free(d);
+    tfm_decoder_free(greedy);
+    tfm_model_free(model);
+}
+END_TEST
+
+START_TEST(c25_n_best_behind_a_prefix_are_distinct)
+{
+    static const int32_t ids[] = {7, 9};
+    static tfm_ids prefixes[SENTENCES];
+    tfm_decoder_options o = decoder_options(5);
+    tfm_model *model = model_make();
+
+    o.n_best = 5;
+    sentences_make(sentences);
+    tfm_decoder *together = decoder_of(model, &o), *alone = decoder_of(model, &o);
+    for (size_t i = 0; i < SENTENCES; i++) prefixes[i] = (tfm_ids){ids, i % 3};
+    run(together, sentences, prefixes, SENTENCES);
+    for (size_t i = 0; i < SENTENCES; i += 5) {
+        run(alone, sentences + i, prefixes + i, 1);
+        same_results(together, i, alone, 0);
+        for (size_t rank = 0; sentences[i].size && rank < tfm_decoder_count(together, i); rank++) {
+            ck_assert(begins_with(tfm_decoder_ids(together, i, rank), prefixes[i]));
+            for (size_t other = 0; other < rank; other++)
+                ck_assert(!equal(tfm_decoder_ids(together, i, rank), tfm_decoder_ids(together, i, other)));
+        }
+    }
+    tfm_decoder_free(together);
+    tfm_decoder_free(alone);
+    tfm_model_free(model);
+}
+END_TEST
+
+START_TEST(prefixes_are_checked)
+{
+    static const int32_t source[] = {4, 5, TFM_EOS}, ids[] = {53, TFM_EOS, 4, 5, 6, 7, 8, 9, 10};
+    static const struct {
+        tfm_ids prefix;
+        const char *says;
+    } trials[] = {
+        {{ids, 1}, "prefixes[0].data[0] is 53, not in 0..52 (a vocabulary of 53)"},
+        {{ids + 1, 2}, "prefixes[0].data[0] is EOS: nothing can follow"},
+        {{ids + 2, 6}, "prefixes[0] has 6 tokens, a translation at most 6: raise max_extra"},
+        {{NULL, 1}, "prefixes[0].data is NULL, size is 1"},
+    };
+    const tfm_ids sources[] = {{source, 3}};
+    tfm_decoder_options o = decoder_options(2);
+    tfm_model *model = model_make();
+    tfm_request r;
+
+    o.max_extra = 3;
+    tfm_decoder *d = decoder_of(model, &o);
+    tfm_request_init(&r, sizeof r);
+    ck_assert_ok(tfm_decoder_run(d, &r, &error), error);
+    r.n = 1;
+    ck_assert_status(tfm_decoder_run(d, &r, &error), TFM_E_INVALID, error);
+    ck_assert_str_eq(error.message, "lines and sources are NULL, n is 1");
+    r.sources = sources;
+    for (size_t i = 0; i < sizeof trials / sizeof *trials; i++) {
+        r.prefixes = &trials[i].prefix;
+        ck_assert_status(tfm_decoder_run(d, &r, &error), TFM_E_INVALID, error);
+        ck_assert_str_eq(error.message, trials[i].says);
+        ck_assert_uint_eq(tfm_decoder_count(d, 0), 0);
+    }
+    r.prefixes = NULL;
+    r.prefix_lines = (const tfm_text[]){{"a", 1}};
+    ck_assert_status(tfm_decoder_run(d, &r, &error), TFM_E_INVALID, error);
+    ck_assert_msg(strstr(error.message, "no tokenizer"), "%s", error.message);
+    r.reserved = 1;
+    ck_assert_status(tfm_decoder_run(d, &r, &error), TFM_E_INVALID, error);
+    ck_assert_status(tfm_decoder_run(d, NULL, &error), TFM_E_INVALID, error);
+    ck_assert_status(tfm_decoder_run(NULL, &r, &error), TFM_E_INVALID, error);
+    tfm_decoder_free(d);
+    tfm_model_free(model);
+}
+END_TEST
+
 START_TEST(lengths_follow_the_source)
 {
     tfm_decoder_options o = decoder_options(3);
@@ -161,6 +276,9 @@ static Suite *decoder_controls_suite(void)
     tcase_add_loop_test(tc, c24_samples_do_not_see_the_batch, 0, 3);
     tcase_add_test(tc, samples_are_as_many_as_asked_for);
     tcase_add_loop_test(tc, token_scores_are_those_of_scoring, 0, 2);
+    tcase_add_test(tc, c25_greedy_from_its_own_prefix_is_greedy);
+    tcase_add_test(tc, c25_n_best_behind_a_prefix_are_distinct);
+    tcase_add_test(tc, prefixes_are_checked);
     tcase_add_test(tc, lengths_follow_the_source);
     suite_add_tcase(suite, tc);
     return suite;

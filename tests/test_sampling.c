@@ -87,7 +87,7 @@ static tfm_search *run(void)
     tfm_search *search;
 
     ck_assert_ok(tfm_search_create(&search, &t.g.transformer, t.g.pool, &t.options, &t.g.allocator, &error), error);
-    ck_assert_ok(tfm_search_run(search, &t.source, 1, &error), error);
+    ck_assert_ok(tfm_search_run(search, &t.source, &t.prefix, 1, &error), error);
     return search;
 }
 
@@ -108,16 +108,24 @@ static size_t find(const tfm_hypothesis *h)
     return i;
 }
 
+/* Without a prefix, and behind one. */
 START_TEST(sequences_come_as_often_as_the_model_says)
 {
+    static const int32_t begins[] = {5, 4};
     enum { SAMPLES = 1024, RUNS = 8 };
     static size_t count[TINY_ALL + 1];
-    double open = 1.0;
+    double open = 1.0, begun = 0.0;
 
     tiny_begin(&t, 11);
     options_begin(SAMPLES, 0);
+    t.prefix = (tfm_ids){begins, _i ? 2 : 0};
     t.change = forbid_special;
     tiny_enumerate(&t, TINY_LONGEST);
+    for (size_t i = 0; i < t.prefix.size; i++) {
+        double row[TINY_V];
+        tiny_logits(&t, row, begins, i);
+        begun += row[begins[i]] - tiny_log_sum(row);
+    }
     for (uint64_t seed = 0; seed < RUNS; seed++) {
         options_begin(SAMPLES, seed << 40 | seed);
         tfm_search *search = run();
@@ -132,7 +140,7 @@ START_TEST(sequences_come_as_often_as_the_model_says)
         tfm_search_free(search);
     }
     for (size_t i = 0; i <= t.n; i++) {
-        const double p = i < t.n ? exp(t.all[i].logprob) : open, n = SAMPLES * RUNS;
+        const double p = i < t.n ? exp(t.all[i].logprob - begun) : open, n = SAMPLES * RUNS;
         if (i < t.n) open -= p;
         ck_assert_msg(fabs((double)count[i] - n * p) <= 5.0 * sqrt(n * p * (1.0 - p)) + 2.0, "%zu came, want %g", count[i],
                       n * p);
@@ -176,7 +184,7 @@ static Suite *sampling_suite(void)
     TCase *tc = tcase_create("sampling");
 
     tcase_add_test(tc, draws_follow_temperature_top_k_and_top_p);
-    tcase_add_test(tc, sequences_come_as_often_as_the_model_says);
+    tcase_add_loop_test(tc, sequences_come_as_often_as_the_model_says, 0, 2);
     tcase_add_test(tc, seed_and_source_decide);
     suite_add_tcase(suite, tc);
     return suite;

@@ -59,7 +59,7 @@ RECORDS = {
     "tfm_bleu_result": "BleuResult",
     "tfm_measurement": "Measurement",
 }
-INTERNAL = {"tfm_error", "tfm_allocator", "tfm_text", "tfm_ids", "tfm_parameter"}
+INTERNAL = {"tfm_error", "tfm_allocator", "tfm_text", "tfm_ids", "tfm_parameter", "tfm_request"}
 # The package owns these: memory comes from malloc, user pointers are closures, and a trainer is iterated.
 NOT_OPTIONS = {"struct_size", "reserved", "allocator", "log_user", "progress_user", "reduce_user",
                "n_forbidden"}

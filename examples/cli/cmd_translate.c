@@ -13,7 +13,7 @@
 enum { CHUNK_LINES = 1024 }; /* translated together, when so many are there */
 
 typedef struct translate_args {
-    const char *model, *input, *output;
+    const char *model, *input, *output, *prefixes;
     uint32_t n_best; /* 0: plain lines */
     uint32_t scores, token_scores, stats, replace_invalid, skip_checksum, stop, forbid_unknown;
     string_list forbid;
@@ -26,6 +26,8 @@ static const option_row rows[] = {
     {.kind = OPTION_HEADING, .help = "Files"},
     {"model", "FILE", "of 'tfm train' or 'tfm quantize', or a checkpoint", OPTION_TEXT, .required = true, AT(model)},
     {"input", "FILE", "lines to translate, plain or gzip; default: standard input", OPTION_TEXT, AT(input)},
+    {"prefixes", "FILE", "line i is how the translation of line i begins; an empty one leaves it open", OPTION_TEXT,
+     AT(prefixes)},
     {"output", "FILE", "written as FILE.part and renamed when complete; default: standard output", OPTION_TEXT,
      AT(output)},
     {"replace-invalid", NULL, "invalid UTF-8 becomes U+FFFD instead of an error", OPTION_FLAG, AT(replace_invalid)},
@@ -93,9 +95,9 @@ typedef struct translation {
     const translate_args *args;
     tfm_model *model;
     tfm_decoder *decoder;
-    text_reader input;
+    text_reader input, prefixes; /* prefixes: open with --prefixes */
     text_writer output;
-    text_lines chunk;
+    text_lines chunk, chunk_prefixes;
     uint64_t sentences, tokens; /* done; tokens are those of the best hypotheses */
     double load_seconds, seconds;
     double call_began; /* of the lines that are being translated */
@@ -143,11 +145,17 @@ static int32_t note_done(void *user, size_t done, size_t total)
     return 0;
 }
 
-static tfm_status translate_lines(translation *t, const tfm_text *lines, size_t n)
+/* Lines first .. first + n of the chunk. */
+static tfm_status translate_lines(translation *t, size_t first, size_t n)
 {
+    tfm_request r;
+    tfm_request_init(&r, sizeof r);
+    r.n = n;
+    r.lines = t->chunk.lines + first;
+    if (t->args->prefixes) r.prefix_lines = t->chunk_prefixes.lines + first;
     t->call_began = clock_seconds();
     t->call_done = 0;
-    const tfm_status status = tfm_decoder_translate(t->decoder, lines, n, &t->error);
+    const tfm_status status = tfm_decoder_run(t->decoder, &r, &t->error);
     t->seconds += clock_seconds() - t->call_began;
     for (size_t i = 0; !status && i < n; i++) write_sentence(t, i);
     return status;
@@ -156,11 +164,27 @@ static tfm_status translate_lines(translation *t, const tfm_text *lines, size_t 
 /* A line that is refused must not take the others of its chunk along, and is named by its number in the file. */
 static int translate_chunk(translation *t)
 {
-    if (translate_lines(t, t->chunk.lines, t->chunk.size) == TFM_OK) return EXIT_SUCCESS;
+    if (translate_lines(t, 0, t->chunk.size) == TFM_OK) return EXIT_SUCCESS;
     for (size_t i = 0; i < t->chunk.size; i++)
-        if (translate_lines(t, t->chunk.lines + i, 1))
+        if (translate_lines(t, i, 1))
             return console_fail("%s:%llu: %s", t->input.name, (unsigned long long)t->sentences + 1, t->error.message);
     return EXIT_SUCCESS;
+}
+
+/* A prefix for each line of the chunk. */
+static bool read_prefixes(translation *t)
+{
+    tfm_text line;
+    text_lines_clear(&t->chunk_prefixes);
+    while (t->args->prefixes && t->chunk_prefixes.size < t->chunk.size) {
+        const int got = text_reader_next(&t->prefixes, &line);
+        if (got == 0)
+            console_fail("%s has only %llu lines, fewer than %s", t->args->prefixes,
+                         (unsigned long long)(t->sentences + t->chunk_prefixes.size), t->input.name);
+        if (got <= 0) return false;
+        text_lines_add(&t->chunk_prefixes, line);
+    }
+    return true;
 }
 
 /* 1: lines are in the chunk, 0: the end, -1: reported failure. The lines before a bad one still come. */
@@ -179,6 +203,7 @@ static int translate_all(translation *t)
 {
     for (int got = 1; got > 0;) {
         got = read_chunk(t);
+        if (!read_prefixes(t)) return EXIT_FAILURE;
         const int code = t->chunk.size > 0 ? translate_chunk(t) : EXIT_SUCCESS;
         if (code || got < 0) return EXIT_FAILURE;
         if (!text_writer_flush(&t->output)) return EXIT_FAILURE;
@@ -211,6 +236,7 @@ static int open_all(translation *t)
     if (create_decoder(t)) return EXIT_FAILURE;
     t->load_seconds = clock_seconds() - began;
     if (!text_reader_open(&t->input, args->input ? args->input : "-", args->replace_invalid)) return EXIT_FAILURE;
+    if (args->prefixes && !text_reader_open(&t->prefixes, args->prefixes, args->replace_invalid)) return EXIT_FAILURE;
     return text_writer_open(&t->output, args->output) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
@@ -240,7 +266,7 @@ static int run(void *place, const string_list *operands)
 {
     (void)operands;
     translate_args *args = place;
-    translation t = {.args = args, .input.fd = -1};
+    translation t = {.args = args, .input.fd = -1, .prefixes.fd = -1};
     if (args->n_best > args->decoder.beam && args->decoder.temperature <= 0)
         return console_usage("--nbest is %u, more than --beam %u; widen the beam", args->n_best, args->decoder.beam);
     if (args->n_best) args->decoder.n_best = args->n_best;
@@ -253,7 +279,9 @@ static int run(void *place, const string_list *operands)
     samples_free(&t.latencies);
     free(t.suffix);
     text_reader_free(&t.input);
+    text_reader_free(&t.prefixes);
     text_lines_clear(&t.chunk);
+    text_lines_clear(&t.chunk_prefixes);
     tfm_decoder_free(t.decoder);
     tfm_model_free(t.model);
     return code;

@@ -59,18 +59,6 @@ void tfm_decoder_free(tfm_decoder *decoder)
     tfm_free(&a, decoder, 1, sizeof *decoder);
 }
 
-tfm_status tfm_decoder_translate_ids(tfm_decoder *decoder, const tfm_ids *sources, size_t n_sources, tfm_error *error)
-{
-    TFM_OWN_ARITHMETIC;
-    tfm_status status;
-
-    if (!decoder) return tfm_fail(error, TFM_E_INVALID, "decoder is NULL");
-    tfm_search_clear(decoder->search);
-    if (!sources && n_sources) return tfm_fail(error, TFM_E_INVALID, "sources is NULL, n_sources %zu", n_sources);
-    status = tfm_search_run(decoder->search, sources, n_sources, error);
-    return status ? status : tfm_decoder_write_texts(decoder, error);
-}
-
 size_t tfm_decoder_count(const tfm_decoder *decoder, size_t sentence)
 {
     return decoder ? tfm_search_count(decoder->search, sentence) : 0;

@@ -32,6 +32,12 @@ struct tfm_decoder {
 tfm_status tfm_decoder_options_read(tfm_decoder_options *to, const tfm_decoder_options *from,
                                     const tfm_model_options *model, tfm_error *error);
 
+/* Is there a tokenizer, and are there lines? name: theirs, for the error. */
+tfm_status tfm_decoder_check_text(const tfm_decoder *d, const void *lines, size_t n, const char *name, tfm_error *error);
+/* No line may be longer than the options and the model allow; here its number is known. */
+tfm_status tfm_decoder_check_lengths(const tfm_decoder *d, const tfm_encoded *e, const char *side, bool source,
+                                     tfm_error *error);
+
 /* Writes the texts of all results, when the model has a tokenizer. */
 tfm_status tfm_decoder_write_texts(tfm_decoder *decoder, tfm_error *error);
 void tfm_decoder_free_texts(tfm_decoder *decoder);

@@ -3,8 +3,7 @@
 
 #include "base/arithmetic.h"
 
-/* No line may be longer than the options and the model allow; here its number is known. */
-static tfm_status check_lengths(const tfm_decoder *d, const tfm_encoded *e, const char *side, bool source,
+tfm_status tfm_decoder_check_lengths(const tfm_decoder *d, const tfm_encoded *e, const char *side, bool source,
                                 tfm_error *error)
 {
     const size_t positions = tfm_workspace_longest(tfm_search_workspace(d->search));
@@ -21,28 +20,12 @@ static tfm_status check_lengths(const tfm_decoder *d, const tfm_encoded *e, cons
     return TFM_OK;
 }
 
-static tfm_status check_text(const tfm_decoder *d, const void *lines, size_t n, const char *name, tfm_error *error)
+tfm_status tfm_decoder_check_text(const tfm_decoder *d, const void *lines, size_t n, const char *name, tfm_error *error)
 {
     if (!d->model->tokenizer)
         return tfm_fail(error, TFM_E_INVALID, "the model has no tokenizer: use the function for ids");
     if (!lines && n) return tfm_fail(error, TFM_E_INVALID, "%s is NULL, their number %zu", name, n);
     return TFM_OK;
-}
-
-tfm_status tfm_decoder_translate(tfm_decoder *decoder, const tfm_text *lines, size_t n_lines, tfm_error *error)
-{
-    TFM_OWN_ARITHMETIC;
-    tfm_decoder *d = decoder;
-    tfm_status status;
-
-    if (!d) return tfm_fail(error, TFM_E_INVALID, "decoder is NULL");
-    const tfm_encode_rules rules = {"line", d->options.replace_invalid, true, tfm_config_end(&d->model->weights.options, true)};
-    tfm_search_clear(d->search);
-    status = check_text(d, lines, n_lines, "lines", error);
-    if (!status) status = tfm_encode_lines(&d->sources, d->model->tokenizer, lines, n_lines, &rules, error);
-    if (!status) status = check_lengths(d, &d->sources, rules.side, true, error);
-    if (!status) status = tfm_search_run(d->search, d->sources.lines, n_lines, error);
-    return status ? status : tfm_decoder_write_texts(d, error);
 }
 
 tfm_status tfm_decoder_logprobs(tfm_decoder *decoder, const tfm_text *sources, const tfm_text *targets, size_t n_pairs,
@@ -57,12 +40,12 @@ tfm_status tfm_decoder_logprobs(tfm_decoder *decoder, const tfm_text *sources, c
     const tfm_encode_rules target = {"target line", d->options.replace_invalid, false, tfm_config_end(&d->model->weights.options, false)};
     const tfm_tokenizer *tokenizer = d->model->tokenizer;
     tfm_score_clear(d->score);
-    status = check_text(d, sources, n_pairs, "sources", error);
-    if (!status) status = check_text(d, targets, n_pairs, "targets", error);
+    status = tfm_decoder_check_text(d, sources, n_pairs, "sources", error);
+    if (!status) status = tfm_decoder_check_text(d, targets, n_pairs, "targets", error);
     if (!status) status = tfm_encode_lines(&d->sources, tokenizer, sources, n_pairs, &source, error);
     if (!status) status = tfm_encode_lines(&d->targets, tokenizer, targets, n_pairs, &target, error);
-    if (!status) status = check_lengths(d, &d->sources, source.side, true, error);
-    if (!status) status = check_lengths(d, &d->targets, target.side, false, error);
+    if (!status) status = tfm_decoder_check_lengths(d, &d->sources, source.side, true, error);
+    if (!status) status = tfm_decoder_check_lengths(d, &d->targets, target.side, false, error);
     if (!status) status = tfm_score_run(d->score, d->sources.lines, d->targets.lines, n_pairs, error);
     return status;
 }

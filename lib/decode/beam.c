@@ -23,8 +23,9 @@ void tfm_beam_plan(tfm_beam *beam, tfm_arena *arena, const tfm_decoder_options *
     };
 }
 
-void tfm_beam_start(tfm_beam *beam)
+void tfm_beam_start(tfm_beam *beam, size_t forced)
 {
+    beam->forced = forced;
     beam->steps = beam->n_finished = 0;
     beam->n_alive = 1;
     beam->alive[0] = 0.0;

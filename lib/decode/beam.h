@@ -34,6 +34,7 @@ typedef struct tfm_beam {
     int32_t eos;                        /* id of EOS                                   */
     size_t max_length;                  /* tokens, EOS counted; 1..UINT32_MAX          */
     size_t steps;                       /* tokens of every live hypothesis             */
+    size_t forced;                      /* tokens that were given: one hypothesis until then */
     size_t n_alive, n_finished;
     double *alive;          /* [beam] log-probabilities, not penalised, best first */
     uint32_t *numbers;      /* [beam] which sample each is, when sampling          */
@@ -45,8 +46,8 @@ typedef struct tfm_beam {
 /* Takes room from the arena (measuring or placing); options are lent. */
 void tfm_beam_plan(tfm_beam *beam, tfm_arena *arena, const tfm_decoder_options *options, int32_t eos, size_t max_length);
 
-/* One live hypothesis of no tokens. */
-void tfm_beam_start(tfm_beam *beam);
+/* One live hypothesis of no tokens, whose first ones are given: so many rows have one pick. */
+void tfm_beam_start(tfm_beam *beam, size_t forced);
 
 /* How many continuations a step looks at: entries of scratch that advance needs, and of the choice of each row. */
 size_t tfm_beam_width(const tfm_decoder_options *options);

@@ -75,6 +75,19 @@ void tfm_choice_add(tfm_choice *c, const tfm_kernels *kernels, const float *logi
     }
 }
 
+void tfm_choice_add_forced(tfm_choice *c, const tfm_kernels *kernels, const float *logits, size_t n, size_t first,
+                           int32_t token)
+{
+    const size_t at = (size_t)token - first; /* wraps when the token stands before */
+
+    for (size_t i = 0; i < n; i += TFM_SUM_BLOCK) {
+        float max;
+        const double total = kernels->exp_sum(logits + i, n - i < TFM_SUM_BLOCK ? n - i : TFM_SUM_BLOCK, &max);
+        add_sum(c, max, total);
+    }
+    if (at < n) c->picks[c->n++] = (tfm_pick){logits[at], token};
+}
+
 double tfm_choice_lse(const tfm_choice *c)
 {
     return (c->max == -INFINITY ? 0.0 : (double)c->max) + log(c->total);

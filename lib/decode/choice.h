@@ -30,6 +30,10 @@ void tfm_choice_begin(tfm_choice *choice, tfm_pick *picks, size_t most);
 void tfm_choice_add(tfm_choice *choice, const tfm_kernels *kernels, const float *logits, size_t n, size_t first,
                     const int32_t never[static 2]);
 
+/* The same, but the pick is this token, whatever its logit is. */
+void tfm_choice_add_forced(tfm_choice *choice, const tfm_kernels *kernels, const float *logits, size_t n, size_t first,
+                           int32_t token);
+
 /*
  * log-sum-exp of all logits; -inf when all are, NaN when any is not a number.
  * error: float lanes within a block, double over blocks.

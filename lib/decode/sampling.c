@@ -115,7 +115,8 @@ static void end_open(tfm_beam *beam)
 void tfm_sampling_advance(tfm_beam *beam, tfm_choice *rows, const double *lse, uint64_t stream, double *weights)
 {
     const tfm_decoder_options *o = beam->options;
-    const bool forks = !beam->steps;
+    const bool forks = beam->steps == beam->forced;
+    const double begun = beam->alive[0];
     const size_t samples = forks ? o->n_best : beam->n_alive, position = beam->steps;
 
     beam->steps++;
@@ -125,7 +126,7 @@ void tfm_sampling_advance(tfm_beam *beam, tfm_choice *rows, const double *lse, u
         tfm_pick pick = {NAN, beam->eos};
         if (rows[row].n && !isnan(lse[row]))
             pick = tfm_sampling_draw(&rows[row], o, uniform(o->seed, stream, position, number), weights);
-        const double before = position ? beam->alive[i] : 0.0; /* not yet written over: no more live than before */
+        const double before = forks ? begun : beam->alive[i]; /* not yet written over: no more live than before */
         take(beam, row, number, pick, before + ((double)pick.logit - lse[row]));
     }
     if (beam->steps == beam->max_length) end_open(beam);

@@ -124,7 +124,7 @@ static tfm_status begin_run(tfm_score *s, const tfm_ids *sources, const tfm_ids 
     tfm_status status = tfm_workspace_check_sources(s->w, sources, n, error);
 
     tfm_score_clear(s);
-    if (!status) status = tfm_workspace_check_targets(s->w, targets, n, error);
+    if (!status) status = tfm_workspace_check_targets(s->w, targets, n, "targets", error);
     if (status) return status;
     for (size_t i = 0; i < n; i++) {
         longest = longer(longest, longer(sources[i].size, targets[i].size));
@@ -234,7 +234,7 @@ tfm_status tfm_score_attention(tfm_score *score, tfm_ids source, tfm_ids target,
     float *all = NULL;
     tfm_status status = tfm_workspace_check_sources(w, &source, 1, error);
 
-    if (!status) status = tfm_workspace_check_targets(w, &target, 1, error);
+    if (!status) status = tfm_workspace_check_targets(w, &target, 1, "targets", error);
     if (!status) status = plan_attention(score, &b, &all, m, n, error);
     if (status) return status;
     const tfm_tokens s = tfm_pack_tokens(&b.source), t = tfm_pack_tokens(&b.target);

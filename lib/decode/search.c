@@ -124,11 +124,28 @@ static tfm_status no_room(const tfm_search *s, tfm_error *error)
     return tfm_fail(error, TFM_E_NOMEM, "no memory for the results of %zu sentences", s->total);
 }
 
-static tfm_status begin_run(tfm_search *s, const tfm_ids *sources, size_t n, tfm_error *error)
+static tfm_status check_prefix(const tfm_workspace *w, tfm_ids prefix, size_t index, size_t source, tfm_error *error)
+{
+    const tfm_model_options *o = &w->transformer.weights->options;
+    const size_t longest = tfm_search_longest_output(w, source);
+
+    if (source && prefix.size >= longest)
+        return tfm_fail(error, TFM_E_INVALID, "prefixes[%zu] has %zu tokens, a translation at most %zu: raise max_extra", index,
+                        prefix.size, longest);
+    for (size_t i = 0; i < prefix.size; i++)
+        if (prefix.data[i] == (int32_t)o->eos_id)
+            return tfm_fail(error, TFM_E_INVALID, "prefixes[%zu].data[%zu] is EOS: nothing can follow", index, i);
+    return TFM_OK;
+}
+
+static tfm_status begin_run(tfm_search *s, const tfm_ids *sources, const tfm_ids *prefixes, size_t n, tfm_error *error)
 {
     const tfm_allocator *a = &s->w->allocator;
-    const tfm_status status = tfm_workspace_check_sources(s->w, sources, n, error);
+    tfm_status status = tfm_workspace_check_sources(s->w, sources, n, error);
 
+    if (!status && prefixes) status = tfm_workspace_check_targets(s->w, prefixes, n, "prefixes", error);
+    for (size_t i = 0; !status && prefixes && i < n; i++)
+        status = check_prefix(s->w, prefixes[i], i, sources[i].size, error);
     tfm_search_clear(s);
     s->total = n;
     if (status) return status;
@@ -166,9 +183,10 @@ static bool reserve(tfm_search *s, const tfm_search_batch *b)
 }
 
 /* Searches the first n sentences of the order. */
-static tfm_status run_batch(tfm_search *s, const tfm_ids *sources, size_t n, tfm_error *error)
+static tfm_status run_batch(tfm_search *s, const tfm_ids *sources, const tfm_ids *prefixes, size_t n, tfm_error *error)
 {
-    tfm_search_batch b = {.w = s->w, .sources = sources, .order = s->order, .masks = &s->masks, .n = n};
+    tfm_search_batch b = {
+        .w = s->w, .sources = sources, .prefixes = prefixes, .order = s->order, .masks = &s->masks, .n = n};
     tfm_status status = tfm_search_batch_begin(&b, error);
 
     while (!status) {
@@ -192,15 +210,16 @@ static void stop_clock(tfm_workspace *w)
     w->run.profile = NULL;
 }
 
-tfm_status tfm_search_run(tfm_search *search, const tfm_ids *sources, size_t n, tfm_error *error)
+tfm_status tfm_search_run(tfm_search *search, const tfm_ids *sources, const tfm_ids *prefixes, size_t n,
+                          tfm_error *error)
 {
     tfm_search *s = search;
-    tfm_status status = begin_run(s, sources, n, error);
+    tfm_status status = begin_run(s, sources, prefixes, n, error);
     size_t filled = 0;
 
     while (!status && filled < n && s->order[filled].length) filled++;
     s->w->run.profile = &s->w->profile;
-    if (filled) status = run_batch(s, sources, filled, error);
+    if (filled) status = run_batch(s, sources, prefixes, filled, error);
     stop_clock(s->w);
     for (size_t i = filled; !status && i < n; i++) {
         s->answers[s->order[i].index] = (answer){s->n_hypotheses, 1, 0};

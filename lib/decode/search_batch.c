@@ -64,26 +64,39 @@ static tfm_past past_of(const batch *b, size_t row)
     return (tfm_past){ids, length, b->slot[b->owner[row]].min_length};
 }
 
+/* Within a prefix: its token that stands there. */
+static const int32_t *forced_at(const batch *b, size_t row)
+{
+    const tfm_ids *prefix = &b->slot[b->owner[row]].prefix;
+
+    return b->positions[row] < prefix->size ? prefix->data + b->positions[row] : NULL;
+}
+
+static void choose(const batch *b, size_t row, float *logits, size_t n, size_t first, const int32_t never[static 2])
+{
+    const tfm_kernels *kernels = b->w->run.kernels;
+    const int32_t *forced = b->prefixes ? forced_at(b, row) : NULL;
+
+    if (!first) tfm_choice_begin(&b->choices[row], b->picks + row * b->width, b->width);
+    if (forced) {
+        tfm_choice_add_forced(&b->choices[row], kernels, logits, n, first, *forced);
+        return;
+    }
+    if (b->masks->n) {
+        const tfm_past past = past_of(b, row);
+        tfm_masks_apply(b->masks, &past, logits, first, n);
+    }
+    tfm_choice_add(&b->choices[row], kernels, logits, n, first, never);
+}
+
 static void choose_rows(const void *args, const tfm_strip *strip, size_t begin, size_t end)
 {
     const batch *b = args;
     int32_t never[2];
 
     tfm_workspace_never(b->w, never);
-
-    tfm_workspace_never(b->w, never);
-    for (size_t i = begin; i < end; i++) {
-        const size_t row = strip->first_row + i;
-        float *logits = strip->y + i * strip->cols;
-
-        if (!strip->first_col) tfm_choice_begin(&b->choices[row], b->picks + row * b->width, b->width);
-        if (!strip->first_col) tfm_choice_begin(&b->choices[row], b->picks + row * b->width, b->width);
-        if (b->masks->n) {
-            const tfm_past past = past_of(b, row);
-            tfm_masks_apply(b->masks, &past, logits, strip->first_col, strip->cols);
-        }
-        tfm_choice_add(&b->choices[row], b->w->run.kernels, logits, strip->cols, strip->first_col, never);
-    }
+    for (size_t i = begin; i < end; i++)
+        choose(b, strip->first_row + i, strip->y + i * strip->cols, strip->cols, strip->first_col, never);
 }
 
 /* A hypothesis to which the masks leave no token ends. */
@@ -222,7 +235,8 @@ static void begin_sentence(batch *b, const tfm_order *o)
     s->min_length = tfm_masks_min_length(&b->w->options, o->length);
     s->beam.max_length = tfm_search_longest_output(b->w, o->length);
     b->outputs_left -= s->beam.max_length;
-    tfm_beam_start(&s->beam);
+    s->prefix = b->prefixes ? b->prefixes[o->index] : (tfm_ids){NULL, 0};
+    tfm_beam_start(&s->beam, s->prefix.size);
     tfm_pack_add(&b->source, b->sources[o->index]);
     v->sources[n + 1] = v->sources[n] + o->length;
     for (size_t i = v->sources[n]; i < v->sources[n + 1]; i++) v->source_rows[i] = take_row(&b->cross);

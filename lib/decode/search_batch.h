@@ -13,6 +13,7 @@ typedef struct tfm_search_slot {
     size_t index;      /* of the source */
     size_t min_length; /* EOS counted   */
     uint64_t stream;   /* of samples    */
+    tfm_ids prefix;    /* first tokens  */
     tfm_beam beam;
 } tfm_search_slot;
 
@@ -35,10 +36,10 @@ typedef struct tfm_search_view {
 
 typedef struct tfm_search_batch {
     tfm_workspace *w;
-    const tfm_ids *sources;
+    const tfm_ids *sources, *prefixes; /* prefixes: NULL, or [n] */
     const tfm_order *order; /* [n] longest first, none empty */
     const tfm_masks *masks;
-    size_t n;               /* the caller sets these five, the rest is 0 */
+    size_t n;               /* the caller sets these six, the rest is 0 */
     size_t next;            /* of the order: the first that waits */
     /* limits of what is searched at a time */
     size_t slots, most_rows;      /* sentences, hypotheses */

@@ -108,14 +108,15 @@ tfm_status tfm_workspace_check_sources(const tfm_workspace *w, const tfm_ids *so
     return status;
 }
 
-tfm_status tfm_workspace_check_targets(const tfm_workspace *w, const tfm_ids *targets, size_t n, tfm_error *error)
+tfm_status tfm_workspace_check_targets(const tfm_workspace *w, const tfm_ids *targets, size_t n, const char *name,
+                                       tfm_error *error)
 {
     const tfm_model_options *o = &w->transformer.weights->options;
     tfm_status status = TFM_OK;
 
     for (size_t i = 0; !status && i < n; i++) {
-        status = check_ids(targets[i], o->vocab_size, "targets", i, error);
-        if (!status) status = check_length(w, targets[i], "targets", i, error);
+        status = check_ids(targets[i], o->vocab_size, name, i, error);
+        if (!status) status = check_length(w, targets[i], name, i, error);
     }
     return status;
 }

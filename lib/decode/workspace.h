@@ -31,9 +31,10 @@ int32_t tfm_workspace_start(const tfm_workspace *w);
 /* The ids that are never produced, -1 where there is none: PAD, and BOS unless it is EOS too. */
 void tfm_workspace_never(const tfm_workspace *w, int32_t never[static 2]);
 
-/* Are all ids in the vocabulary, and no sequence too long? */
+/* Are all ids in the vocabulary, and no sequence too long? name: of the targets, for the error. */
 tfm_status tfm_workspace_check_sources(const tfm_workspace *w, const tfm_ids *sources, size_t n, tfm_error *error);
-tfm_status tfm_workspace_check_targets(const tfm_workspace *w, const tfm_ids *targets, size_t n, tfm_error *error);
+tfm_status tfm_workspace_check_targets(const tfm_workspace *w, const tfm_ids *targets, size_t n, const char *name,
+                                       tfm_error *error);
 
 /* Sequence number index, and the length that it is sorted by. */
 typedef struct tfm_order {

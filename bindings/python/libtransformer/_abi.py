@@ -170,6 +170,18 @@ class tfm_decoder_options(Structure):
     ]
 
 
+class tfm_request(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("reserved", c_uint32),
+        ("n", c_size_t),
+        ("lines", POINTER(tfm_text)),
+        ("sources", POINTER(tfm_ids)),
+        ("prefix_lines", POINTER(tfm_text)),
+        ("prefixes", POINTER(tfm_ids)),
+    ]
+
+
 class tfm_progress(Structure):
     _fields_ = [
         ("struct_size", c_uint32),
@@ -391,6 +403,8 @@ PROTOTYPES: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     "tfm_decoder_free": (None, (c_void_p,)),
     "tfm_decoder_translate": (c_int, (c_void_p, POINTER(tfm_text), c_size_t, POINTER(tfm_error))),
     "tfm_decoder_translate_ids": (c_int, (c_void_p, POINTER(tfm_ids), c_size_t, POINTER(tfm_error))),
+    "tfm_request_init": (None, (POINTER(tfm_request), c_size_t)),
+    "tfm_decoder_run": (c_int, (c_void_p, POINTER(tfm_request), POINTER(tfm_error))),
     "tfm_decoder_count": (c_size_t, (c_void_p, c_size_t)),
     "tfm_decoder_text": (tfm_text, (c_void_p, c_size_t, c_size_t)),
     "tfm_decoder_ids": (tfm_ids, (c_void_p, c_size_t, c_size_t)),

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, Iterable, List, Optional, TypeVar, Union
 
-from ._abi import tfm_decode_progress_fn, tfm_decoder_options, tfm_ids, tfm_profile_entry
+from ._abi import tfm_decode_progress_fn, tfm_decoder_options, tfm_ids, tfm_profile_entry, tfm_request
 from ._arrays import FloatArray, Floats, lent
-from ._convert import (Ids, Line, decoded, encoded, fill, numbers_of, record, same_length, sequence, sequences, texts)
+from ._convert import (Ids, Line, decoded, encoded, fill, keeping, numbers_of, record, same_length, sequence, sequences,
+                       texts)
 from ._handles import ExclusiveHandle, Usage, Owned, create
 from ._library import lib
 from .constants import AttentionKind, Special
@@ -79,31 +80,30 @@ class Translator(ExclusiveHandle):
         self._tokenizer = model.tokenizer
         self._lent: "Optional[weakref.ref[Any]]" = None
 
-    def translate(self, lines: Iterable[Line]) -> List[str]:
-        """The best translation of each line. A blank line gives an empty one."""
-        array = texts(lines, "lines")
+    def translate(self, lines: Iterable[Line], *, prefixes: Optional[Iterable[Line]] = None) -> List[str]:
+        """The best translation of each line. A blank line gives an empty one.
+
+        prefixes: how each translation begins; "" leaves it open.
+        """
+        request = _request(lines=texts(lines, "lines"), prefix_lines=_optional(texts, prefixes))
 
         def work(owned: Owned) -> List[str]:
-            checked(lib.tfm_decoder_translate, owned, array, len(array))
-            return [decoded(lib.tfm_decoder_text(owned, i, 0)) for i in range(len(array))]
+            checked(lib.tfm_decoder_run, owned, byref(request))
+            return [decoded(lib.tfm_decoder_text(owned, i, 0)) for i in range(request.n)]
         return self._call(work)
 
-    def nbest(self, lines: Iterable[Line]) -> List[List[Hypothesis]]:
+    def nbest(self, lines: Iterable[Line], *, prefixes: Optional[Iterable[Line]] = None) -> List[List[Hypothesis]]:
         """For each line its n_best translations (an option of the translator), the best first."""
-        array = texts(lines, "lines")
+        return self._nbest(_request(lines=texts(lines, "lines"), prefix_lines=_optional(texts, prefixes)))
 
+    def nbest_ids(self, sources: Iterable[Ids], *, prefixes: Optional[Iterable[Ids]] = None) -> List[List[Hypothesis]]:
+        """The same for sequences of ids; sources contain EOS if they shall."""
+        return self._nbest(_request(sources=sequences(sources, "sources"), prefixes=_optional(sequences, prefixes)))
+
+    def _nbest(self, request: tfm_request) -> List[List[Hypothesis]]:
         def work(owned: Owned) -> List[List[Hypothesis]]:
-            checked(lib.tfm_decoder_translate, owned, array, len(array))
-            return _hypotheses(owned, len(array))
-        return self._call(work)
-
-    def nbest_ids(self, sources: Iterable[Ids]) -> List[List[Hypothesis]]:
-        """The same for sequences of ids, which contain EOS if they shall."""
-        array = sequences(sources, "sources")
-
-        def work(owned: Owned) -> List[List[Hypothesis]]:
-            checked(lib.tfm_decoder_translate_ids, owned, array, len(array))
-            return _hypotheses(owned, len(array))
+            checked(lib.tfm_decoder_run, owned, byref(request))
+            return _hypotheses(owned, request.n)
         return self._call(work)
 
     def score(self, sources: Iterable[Line], targets: Iterable[Line]) -> List[Score]:
@@ -164,6 +164,23 @@ def _progress_callback(usage: Usage, function: Optional[Callable[[int, int], obj
     return tfm_decode_progress_fn(progress)
 
 
+def _optional(arrange: Callable[[Any, str], Any], prefixes: Optional[Iterable[Any]]) -> Any:
+    return None if prefixes is None else arrange(prefixes, "prefixes")
+
+
+def _request(**arrays: Any) -> tfm_request:
+    """What to translate, as C reads it; it keeps the arrays, of which there is one item for each sentence."""
+    given = {name: array for name, array in arrays.items() if array is not None}
+    request = tfm_request()
+    lib.tfm_request_init(byref(request), sizeof(request))
+    first, last = next(iter(given.values())), list(given.values())[-1]
+    request.n = same_length(first, last, "lines and prefixes")
+    types: Any = tfm_request._fields_
+    for name, array in given.items():
+        setattr(request, name, cast(array, dict(types)[name]))
+    return keeping(request, given)
+
+
 def _hypotheses(owned: Owned, n: int) -> List[List[Hypothesis]]:
     return [[Hypothesis(decoded(lib.tfm_decoder_text(owned, i, rank)), lib.tfm_decoder_score(owned, i, rank),
                         numbers_of(lib.tfm_decoder_ids(owned, i, rank)), lib.tfm_decoder_steps(owned, i),
@@ -173,8 +190,8 @@ def _hypotheses(owned: Owned, n: int) -> List[List[Hypothesis]]:
 
 def _token_scores(owned: Owned, sentence: int, rank: int) -> List[float]:
     size = c_size_t()
-    scores = lib.tfm_decoder_token_scores(owned, sentence, rank, byref(size))
-    return scores[:size.value] if size.value else []
+    scores: Any = lib.tfm_decoder_token_scores(owned, sentence, rank, byref(size))
+    return list(scores[:size.value]) if size.value else []
 
 
 def _score_of(owned: Owned, pair: int) -> Score:

@@ -43,6 +43,18 @@ def test_controls(book):
             tfm.Translator(book, **wrong)
 
 
+def test_prefixes(translator, book):
+    assert translator.translate(ENGLISH[:2], prefixes=["", GERMAN[0]])[0] == GERMAN[0]
+    assert translator.translate(ENGLISH[:2], prefixes=["", GERMAN[0]])[1].startswith(GERMAN[0])
+    prefix = book.tokenizer.encode(GERMAN[0])
+    by_text = translator.nbest(ENGLISH[1:2], prefixes=[GERMAN[0]])
+    source = book.tokenizer.encode(ENGLISH[1]) + [tfm.Special.EOS]
+    assert translator.nbest_ids([source], prefixes=[prefix]) == by_text
+    assert by_text[0][0].ids[:len(prefix)] == prefix
+    with pytest.raises(tfm.InvalidError, match="2 and 1"):
+        translator.translate(ENGLISH[:2], prefixes=[""])
+
+
 def test_samples(book):
     options = {"temperature": 3.0, "n_best": 6, "seed": 7}
     with tfm.Translator(book, **options) as a, tfm.Translator(book, **options, n_threads=2) as b:
