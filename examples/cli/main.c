@@ -24,6 +24,7 @@ static const command *const commands[] = {
     &command_tokenizer_normalize,
     &command_average,
     &command_quantize,
+    &command_convert,
     &command_inspect,
     &command_bench_train,
     &command_bench_decode,

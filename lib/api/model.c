@@ -1,6 +1,7 @@
 /* tfm_model: creation, files, averaging, parameters. */
 #include "api/model_handle.h"
 #include "base/arithmetic.h"
+#include "model/foreign.h"
 #include "model/quantised_file.h"
 #include "text/tokenizer.h"
 
@@ -253,6 +254,16 @@ void tfm_load_options_init(tfm_load_options *options, size_t struct_size)
     tfm_options_fill(options, struct_size, &load_defaults, sizeof load_defaults);
 }
 
+/* Of whatever kind it is. */
+static tfm_status open_file(tfm_model_file *file, const char *path, bool verify, const tfm_allocator *a, tfm_error *error)
+{
+    bool foreign;
+
+    *file = (tfm_model_file){.allocator = *a};
+    const tfm_status status = tfm_foreign_open(file, &foreign, path, verify, error);
+    return foreign || status != TFM_OK ? status : tfm_model_file_open(file, path, verify, a, error);
+}
+
 tfm_status tfm_model_load(tfm_model **out, const char *path, const tfm_load_options *options, tfm_error *error)
 {
     TFM_OWN_ARITHMETIC;
@@ -268,7 +279,7 @@ tfm_status tfm_model_load(tfm_model **out, const char *path, const tfm_load_opti
     const tfm_allocator a = tfm_allocator_or_default(o.allocator);
     m = new_model(&a, error);
     if (!m) return TFM_E_NOMEM;
-    status = tfm_model_file_open(&m->file, path, !o.skip_checksum, &a, error);
+    status = open_file(&m->file, path, !o.skip_checksum, &a, error);
     if (status == TFM_OK) status = tfm_weights_create(&m->weights, &m->file.weights.options, &a, error);
     if (status == TFM_OK && m->file.tokenizer.size)
         status = tfm_tokenizer_from_text(&m->tokenizer, m->file.tokenizer, &a, error);

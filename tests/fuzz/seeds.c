@@ -2,6 +2,7 @@
  * for each. */
 #include "fuzz_pairs.h"
 #include "fuzz_texts.h"
+#include "../foreign_samples.h"
 #include "open_file.h"
 
 #include "../spm_file.h"
@@ -105,6 +106,23 @@ static void write_models(void)
     tfm_model_free(pre);
     tfm_model_free(text);
     tfm_tokenizer_free(t);
+}
+
+static void write_foreign(void)
+{
+    static unsigned char bytes[SAMPLE_ROOM];
+    sample s = {.bytes = bytes};
+
+    ct2_sample(&s, 4, "TransformerBase");
+    write_bytes(place("model", "ct2"), s.bytes, s.size);
+    s = (sample){.bytes = bytes};
+    ct2_sample(&s, 1, "TransformerBase");
+    write_bytes(place("model", "ct2-int8"), s.bytes, s.size);
+    for (int deflated = 0; deflated < 2; deflated++) {
+        s = (sample){.bytes = bytes};
+        marian_sample(&s, MARIAN_YML, deflated);
+        write_bytes(place("model", deflated ? "marian-deflated" : "marian"), s.bytes, s.size);
+    }
 }
 
 static void write_checkpoints(void)
@@ -236,6 +254,7 @@ int main(int argc, char **argv)
     if (argc != 2) return 2;
     folder = argv[1];
     write_models();
+    write_foreign();
     write_checkpoints();
     write_tokenizers();
     write_sentencepiece();

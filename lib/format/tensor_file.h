@@ -1,0 +1,45 @@
+/* The files of other systems, read into named tensors: NumPy's .npz archives and CTranslate2's model.bin. */
+#ifndef TFM_TENSOR_FILE_H
+#define TFM_TENSOR_FILE_H
+
+#include "tensor/tensor.h"
+
+enum { TFM_MOST_TENSORS = 65536 };
+
+typedef struct tfm_inflated {
+    void *data;
+    size_t size;
+} tfm_inflated;
+
+/* Tensors lie in the bytes that were parsed, at any address: copy, do not dereference. */
+typedef struct tfm_tensor_file {
+    tfm_allocator allocator;
+    const char *name;    /* of the file, for messages; lent */
+    tfm_tensor *tensors; /* [n] */
+    size_t n, capacity;
+    tfm_buffer names;    /* of those whose file has none that end with a NUL */
+    tfm_inflated *inflated; /* [n_inflated] what was compressed */
+    size_t n_inflated, inflated_capacity;
+} tfm_tensor_file;
+
+/*
+ * data must outlive *out, which is closed on failure. verify: compares the checksums of the entries.
+ * returns TFM_OK, TFM_E_FORMAT, TFM_E_UNSUPPORTED, TFM_E_NOMEM.
+ */
+tfm_status tfm_npz_parse(tfm_tensor_file *out, tfm_text data, const char *name, bool verify, const tfm_allocator *allocator,
+                         tfm_error *error);
+/* *spec: name of the kind of model in the file, and revision. */
+tfm_status tfm_ct2_parse(tfm_tensor_file *out, tfm_text *spec, uint32_t *revision, tfm_text data, const char *name,
+                         const tfm_allocator *allocator, tfm_error *error);
+void tfm_tensor_file_close(tfm_tensor_file *file);
+
+const tfm_tensor *tfm_tensor_file_find(const tfm_tensor_file *file, const char *name); /* NULL: absent */
+
+/* Does data begin as such a file? */
+bool tfm_npz_is(tfm_text data);
+bool tfm_ct2_is(tfm_text data);
+
+/* For the parsers. Appends a tensor; false: no memory. */
+bool tfm_tensor_file_add(tfm_tensor_file *file, const tfm_tensor *tensor);
+
+#endif

@@ -1,0 +1,10 @@
+/* The little of YAML that a model's configuration needs: plain values of keys at the top level. */
+#ifndef TFM_YAML_H
+#define TFM_YAML_H
+
+#include "base/base.h"
+
+/* What follows "key:" on its line, without quotes around it; size 0 where a list or map follows; {NULL, 0}: absent. Lent. */
+tfm_text tfm_yaml_value(tfm_text document, const char *key);
+
+#endif

@@ -1,0 +1,63 @@
+/* Models of other systems: which tensors of theirs hold a parameter of ours, and how. */
+#ifndef TFM_FOREIGN_H
+#define TFM_FOREIGN_H
+
+#include "format/tensor_file.h"
+#include "model/model_file.h"
+
+/* The end of a name in both systems. Theirs holds ours as one of several parts on top of each other, or transposed. */
+typedef struct tfm_leaf {
+    const char *ours, *theirs; /* NULL ends a list */
+    uint8_t part, parts;
+    bool transposed;
+} tfm_leaf;
+
+/* The beginning, '#' for the number of a layer: what stands in it together has the same leaves. */
+typedef struct tfm_branch {
+    const char *ours, *theirs; /* NULL ends a list */
+    const tfm_leaf *leaves;
+} tfm_branch;
+
+typedef struct tfm_naming {
+    const tfm_branch *branches;
+    uint32_t first_layer; /* of theirs; ours count from 0 */
+} tfm_naming;
+
+enum { TFM_FOREIGN_NAME = 160 };
+
+/*
+ * The way-th name, from 0, that the parameter may have there, and how it lies in that tensor; NULL: there are no more.
+ * bound: a name that does not fit its buffer is none.
+ */
+const tfm_leaf *tfm_naming_find(const tfm_naming *naming, const char *ours, unsigned way, char theirs[static TFM_FOREIGN_NAME]);
+
+/* A file's tensors, whatever reader they come from. */
+typedef struct tfm_foreign {
+    const tfm_naming *naming;
+    const void *file;
+    const tfm_tensor *(*find)(const void *file, const char *name);
+    size_t n_tensors; /* of the model: each must be some parameter's, so that nothing is left out in silence */
+    const char *path;
+} tfm_foreign;
+
+/*
+ * Fills f, but for the allocator an empty one, with the parameters of a configuration: f->copy, which must be closed also after a
+ * failure. returns TFM_OK, TFM_E_FORMAT (a tensor is missing or of another shape), TFM_E_UNSUPPORTED (one of another type, or too
+ * many), TFM_E_NOMEM.
+ */
+tfm_status tfm_foreign_fill(tfm_model_file *f, const tfm_model_options *options, const tfm_foreign *from, tfm_error *error);
+
+/* TFM_E_UNSUPPORTED: what, as "activation", is not one of those known. */
+tfm_status tfm_foreign_refuse(const char *path, const char *what, tfm_text value, tfm_error *error);
+
+/*
+ * Opens a file of another system; *is tells whether it is one at all: else nothing is done. *f is empty but for the allocator, and is
+ * closed after a failure.
+ */
+tfm_status tfm_foreign_open(tfm_model_file *f, bool *is, const char *path, bool verify, tfm_error *error);
+
+/* The formats, for tfm_foreign_open(). data: the file. */
+tfm_status tfm_marian_read(tfm_model_file *f, tfm_text data, const char *path, bool verify, tfm_error *error);
+tfm_status tfm_ct2_read(tfm_model_file *f, tfm_text data, const char *path, tfm_error *error);
+
+#endif

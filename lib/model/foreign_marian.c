@@ -1,0 +1,180 @@
+/* Marian's .npz: the Transformers that it trains, and OPUS-MT is made of. */
+#include "model/foreign.h"
+
+#include "format/yaml.h"
+
+#define CONFIG "special:model.yml"
+#define VECTOR(ours, theirs) {ours, theirs, 0, 1, false}
+#define MATRIX(ours, theirs) {ours, theirs, 0, 1, true}
+
+/* A norm before its sub-layer has another name than one after it; the configuration decides which is there. */
+static const tfm_leaf attention[] = {
+    MATRIX("query.weight", "Wq"), MATRIX("key.weight", "Wk"), MATRIX("value.weight", "Wv"), MATRIX("output.weight", "Wo"),
+    VECTOR("query.bias", "bq"), VECTOR("key.bias", "bk"), VECTOR("value.bias", "bv"), VECTOR("output.bias", "bo"),
+    VECTOR("norm.weight", "Wo_ln_scale"), VECTOR("norm.bias", "Wo_ln_bias"),
+    VECTOR("norm.weight", "Wo_ln_scale_pre"), VECTOR("norm.bias", "Wo_ln_bias_pre"), {0},
+};
+static const tfm_leaf feedforward[] = {
+    MATRIX("inner.weight", "W1"), VECTOR("inner.bias", "b1"), MATRIX("outer.weight", "W2"), VECTOR("outer.bias", "b2"),
+    VECTOR("norm.weight", "ffn_ln_scale"), VECTOR("norm.bias", "ffn_ln_bias"),
+    VECTOR("norm.weight", "ffn_ln_scale_pre"), VECTOR("norm.bias", "ffn_ln_bias_pre"), {0},
+};
+static const tfm_leaf stack[] = {
+    VECTOR("embedding.weight", "Wemb"), VECTOR("norm.weight", "top_ln_scale"), VECTOR("norm.bias", "top_ln_bias"),
+    VECTOR("embedding.norm.weight", "emb_ln_scale_pre"), VECTOR("embedding.norm.bias", "emb_ln_bias_pre"), {0},
+};
+static const tfm_leaf whole[] = {
+    VECTOR("embedding.weight", "Wemb"), MATRIX("output.weight", "decoder_ff_logit_out_W"),
+    VECTOR("output.bias", "decoder_ff_logit_out_b"), {0},
+};
+
+static const tfm_branch branches[] = {
+    {"encoder.layers.#.attention.", "encoder_l#_self_", attention},
+    {"encoder.layers.#.feedforward.", "encoder_l#_ffn_", feedforward},
+    {"encoder.", "encoder_", stack},
+    {"decoder.layers.#.attention.", "decoder_l#_self_", attention},
+    {"decoder.layers.#.cross.", "decoder_l#_context_", attention},
+    {"decoder.layers.#.feedforward.", "decoder_l#_ffn_", feedforward},
+    {"decoder.", "decoder_", stack},
+    {"", "", whole},
+    {0},
+};
+static const tfm_naming naming = {branches, 1};
+
+static const tfm_tensor *find(const void *file, const char *name)
+{
+    return tfm_tensor_file_find(file, name);
+}
+
+static bool text_is(tfm_text text, const char *wanted)
+{
+    return text.size == strlen(wanted) && !memcmp(text.data, wanted, text.size);
+}
+
+/* What must be as it is here; a key that an older Marian does not write has its first value. */
+static const struct {
+    const char *key, *values[3];
+} fixed[] = {
+    {"type", {"transformer"}},
+    {"transformer-decoder-autoreg", {"self-attention"}},
+    {"transformer-attention-mask", {"default"}},
+    {"transformer-ffn-depth", {"2"}},
+    {"transformer-decoder-ffn-depth", {"0", "2"}},
+    {"transformer-decoder-dim-ffn", {"0"}},
+    {"transformer-postprocess-emb", {"d", "", "nd"}},
+    {"transformer-train-position-embeddings", {"false"}},
+    {"transformer-disable-position-embeddings", {"false"}},
+    {"transformer-no-projection", {"false"}},
+    {"transformer-no-bias", {"false"}},
+    {"transformer-no-affine", {"false"}},
+    {"transformer-rnn-projection", {"false"}},
+    {"transformer-pool", {"false"}},
+    {"transformer-tied-layers", {""}},
+    {"tied-embeddings-src", {"false"}},
+    {"lemma-dim-emb", {"0"}},
+    {"factors-dim-emb", {"0"}},
+    {"ulr", {"false"}},
+};
+
+static tfm_status check_fixed(tfm_text yml, const char *path, tfm_error *error)
+{
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
+        const tfm_text value = tfm_yaml_value(yml, fixed[i].key);
+        bool good = !value.data;
+        for (size_t j = 0; j < 3 && fixed[i].values[j]; j++) good |= text_is(value, fixed[i].values[j]);
+        if (!good) return tfm_foreign_refuse(path, fixed[i].key, value, error);
+    }
+    return TFM_OK;
+}
+
+static tfm_status read_number(uint32_t *out, tfm_text yml, const char *key, const char *path, tfm_error *error)
+{
+    const tfm_text value = tfm_yaml_value(yml, key);
+
+    *out = 0;
+    for (size_t i = 0; i < value.size; i++) {
+        if (value.data[i] < '0' || value.data[i] > '9' || i > 8) return tfm_foreign_refuse(path, key, value, error);
+        *out = 10 * *out + (uint32_t)(value.data[i] - '0');
+    }
+    return TFM_OK;
+}
+
+static tfm_status read_activation(tfm_model_options *o, tfm_text yml, const char *path, tfm_error *error)
+{
+    const tfm_text name = tfm_yaml_value(yml, "transformer-ffn-activation");
+
+    if (text_is(name, "swish")) o->activation = TFM_ACTIVATION_SWISH;
+    else if (name.data && !text_is(name, "relu")) return tfm_foreign_refuse(path, "activation", name, error); /* its GELU is x s(1.702 x) */
+    return TFM_OK;
+}
+
+/* Post-norm: "", "dan", "". Pre-norm: "n", "da", "n". */
+static tfm_status read_norms(tfm_model_options *o, tfm_text yml, const char *path, tfm_error *error)
+{
+    const tfm_text before = tfm_yaml_value(yml, "transformer-preprocess"), after = tfm_yaml_value(yml, "transformer-postprocess");
+    const tfm_text top = tfm_yaml_value(yml, "transformer-postprocess-top");
+
+    o->embedding_norm = text_is(tfm_yaml_value(yml, "transformer-postprocess-emb"), "nd");
+    o->norm_order = text_is(before, "n") ? TFM_PRE_NORM : TFM_POST_NORM;
+    if (o->norm_order == TFM_POST_NORM && before.size) return tfm_foreign_refuse(path, "transformer-preprocess", before, error);
+    if (!text_is(after, o->norm_order == TFM_PRE_NORM ? "da" : "dan"))
+        return tfm_foreign_refuse(path, "transformer-postprocess", after, error);
+    if (o->norm_order == TFM_PRE_NORM ? text_is(top, "n") : !top.size) return TFM_OK;
+    return tfm_foreign_refuse(path, "transformer-postprocess-top", top, error);
+}
+
+static uint32_t rows_of(const tfm_tensor_file *file, const char *name)
+{
+    const tfm_tensor *t = find(file, name);
+
+    return t && t->rank == 2 && t->shape[0] <= UINT32_MAX ? (uint32_t)t->shape[0] : 0;
+}
+
+static void read_vocabularies(tfm_model_options *o, const tfm_tensor_file *file)
+{
+    o->vocab_size = o->source_vocab_size = rows_of(file, "Wemb");
+    o->softmax_bias = find(file, "decoder_ff_logit_out_b") != NULL;
+    o->own_ids = o->pad_id = o->bos_id = 1; /* </s> is 0, and <unk>, 1, is never produced */
+    if (o->vocab_size) return;
+    o->vocab_size = rows_of(file, "decoder_Wemb");
+    o->source_vocab_size = rows_of(file, "encoder_Wemb");
+    o->sharing = find(file, "decoder_ff_logit_out_W") ? TFM_SHARE_NONE : TFM_SHARE_TARGET;
+}
+
+static tfm_status read_options(tfm_model_options *o, const tfm_tensor_file *file, tfm_text yml, tfm_error *error)
+{
+    const struct {
+        const char *key;
+        uint32_t *to;
+    } numbers[] = {{"enc-depth", &o->n_encoder_layers}, {"dec-depth", &o->n_decoder_layers}, {"dim-emb", &o->d_model},
+                   {"transformer-dim-ffn", &o->d_ff}, {"transformer-heads", &o->n_heads}};
+    tfm_status status = check_fixed(yml, file->name, error);
+
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers && status == TFM_OK; i++)
+        status = read_number(numbers[i].to, yml, numbers[i].key, file->name, error);
+    if (status == TFM_OK) status = read_activation(o, yml, file->name, error);
+    if (status == TFM_OK) status = read_norms(o, yml, file->name, error);
+    o->positions = TFM_POSITIONS_HALVES;
+    o->start = TFM_START_ZERO;
+    o->attention_bias = 1;
+    o->layer_norm_eps = 1e-6f;
+    read_vocabularies(o, file);
+    return status;
+}
+
+tfm_status tfm_marian_read(tfm_model_file *f, tfm_text data, const char *path, bool verify, tfm_error *error)
+{
+    tfm_model_options options;
+    tfm_tensor_file file;
+    tfm_status status = tfm_npz_parse(&file, data, path, verify, &f->allocator, error);
+
+    if (status != TFM_OK) return status;
+    const tfm_tensor *yml = find(&file, CONFIG);
+    tfm_config_init(&options, sizeof options);
+    if (!yml) status = tfm_fail(error, TFM_E_FORMAT, "%.120s: an .npz without " CONFIG " is no model of Marian", path);
+    else status = read_options(&options, &file, (tfm_text){yml->data, yml->bytes}, error);
+    if (status == TFM_OK) /* all but the configuration */
+        status = tfm_foreign_fill(f, &options, &(tfm_foreign){&naming, &file, find, file.n - 1, path}, error);
+    tfm_tensor_file_close(&file);
+    return status;
+}

@@ -1,0 +1,375 @@
+/* Real models of other systems against what those systems published or printed. */
+#include "testing.h"
+
+#include <jansson.h>
+#include <math.h>
+
+enum { MOST = 256 };
+
+static tfm_error error;
+
+static tfm_model *load(const char *name)
+{
+    char path[TESTING_PATH];
+    tfm_model *model;
+
+    ck_assert_ok(tfm_model_load(&model, data_path(path, name), NULL, &error), error);
+    return model;
+}
+
+static tfm_decoder *decoder_of(const tfm_model *model, uint32_t beam, uint32_t n_best, float alpha)
+{
+    tfm_decoder_options o;
+    tfm_decoder *d;
+
+    tfm_decoder_options_init(&o, sizeof o);
+    o.beam = beam;
+    o.n_best = n_best;
+    o.alpha = alpha;
+    ck_assert_ok(tfm_decoder_create(&d, model, &o, &error), error);
+    return d;
+}
+
+/* ---------------------------------------------------------------------------------------------- CTranslate2 ---- */
+
+#define ARABIC "models/ct2/v2/aren-transliteration"
+
+static lines vocabulary(const char *name)
+{
+    char path[TESTING_PATH];
+
+    return lines_read(data_path(path, name));
+}
+
+/* The last id is <unk>, which the files do not list. */
+static int32_t id_of(const lines *vocab, tfm_text token)
+{
+    for (size_t i = 0; i < vocab->count; i++)
+        if (vocab->line[i].size == token.size && !memcmp(vocab->line[i].data, token.data, token.size)) return (int32_t)i;
+    return (int32_t)vocab->count;
+}
+
+/* One token for each character of a text, or for each string of an array. */
+static tfm_ids tokens(const lines *vocab, const json_t *value, int32_t *ids)
+{
+    const char *text = json_string_value(value);
+    size_t n = 0;
+
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        const char *token = json_string_value(json_array_get(value, i));
+        ids[n++] = id_of(vocab, (tfm_text){token, strlen(token)});
+    }
+    for (size_t size; text && *text; text += size) {
+        for (size = 1; (text[size] & 0xC0) == 0x80; size++) continue;
+        ids[n++] = id_of(vocab, (tfm_text){text, size});
+    }
+    ck_assert_uint_le(n, MOST);
+    return (tfm_ids){ids, n};
+}
+
+static json_t *json_line(tfm_text line)
+{
+    json_t *value = json_loadb(line.data, line.size, 0, NULL);
+
+    ck_assert_ptr_nonnull(value);
+    return value;
+}
+
+typedef struct arabic {
+    lines source, target, gold, published;
+    tfm_model *model;
+    int32_t ids[2][MOST];
+} arabic;
+
+static arabic arabic_begin(const char *model)
+{
+    return (arabic){vocabulary(ARABIC "/source_vocabulary.txt"), vocabulary(ARABIC "/target_vocabulary.txt"),
+                    vocabulary("models/ct2/aren_numpy_gold.jsonl"), vocabulary("models/ct2/aren_published_cases.jsonl"),
+                    load(model), {{0}}};
+}
+
+static void arabic_end(arabic *a)
+{
+    tfm_model_free(a->model);
+    lines_free(&a->source);
+    lines_free(&a->target);
+    lines_free(&a->gold);
+    lines_free(&a->published);
+}
+
+static void check_logprobs(tfm_decoder *d, tfm_ids source, tfm_ids target, const json_t *want, double bound)
+{
+    size_t n;
+
+    ck_assert_ok(tfm_decoder_logprobs_ids(d, &source, &target, 1, &error), error);
+    const float *got = tfm_decoder_token_logprobs(d, 0, &n);
+    ck_assert_uint_eq(n, json_array_size(want));
+    for (size_t i = 0; i < n; i++)
+        ck_assert_double_eq_tol((double)got[i], json_number_value(json_array_get(want, i)), bound);
+}
+
+static size_t check_published_scores(arabic *a, tfm_decoder *d, double bound)
+{
+    size_t checked = 0;
+
+    for (size_t i = 0; i < a->published.count; i++) {
+        json_t *c = json_line(a->published.line[i]);
+        const json_t *want = json_object_get(c, "token_logprobs");
+        if (want) {
+            const tfm_ids source = tokens(&a->source, json_object_get(c, "src"), a->ids[0]);
+            check_logprobs(d, source, tokens(&a->target, json_object_get(c, "tgt"), a->ids[1]), want, bound);
+            checked++;
+        }
+        json_decref(c);
+    }
+    return checked;
+}
+
+/* Results in the order of their ranks; texts are sequences of one-character tokens. Returns how many agree. */
+static size_t check_results(arabic *a, const tfm_decoder *d, const json_t *results, double bound)
+{
+    size_t same = 0;
+
+    for (size_t rank = 0; rank < json_array_size(results); rank++) {
+        const json_t *result = json_array_get(results, rank);
+        const tfm_ids want = tokens(&a->target, json_array_get(result, 0), a->ids[1]), got = tfm_decoder_ids(d, 0, rank);
+        const double score = json_number_value(json_array_get(result, 1));
+        same += got.size == want.size + 1 && !memcmp(got.data, want.data, want.size * sizeof *want.data) &&
+                fabs(tfm_decoder_score(d, 0, rank) - score) <= bound;
+    }
+    return same;
+}
+
+START_TEST(ct2_float_model_reproduces_scores_and_translations)
+{
+    arabic a = arabic_begin(ARABIC "/model.bin");
+    tfm_decoder *greedy = decoder_of(a.model, 1, 1, 0.0f), *beam = decoder_of(a.model, 4, 4, 0.0f);
+    tfm_model_options o;
+
+    tfm_model_get_options(&o, sizeof o, a.model);
+    ck_assert(o.pad_id == 0 && o.bos_id == 1 && o.eos_id == 2 && o.plain_source && o.vocab_size == 43);
+    ck_assert_uint_ge(check_published_scores(&a, greedy, 1e-5), 4);
+    for (size_t i = 0; i < a.gold.count; i++) {
+        json_t *g = json_line(a.gold.line[i]);
+        const tfm_ids source = tokens(&a.source, json_object_get(g, "src"), a.ids[0]);
+        tfm_ids target = tokens(&a.target, json_object_get(g, "greedy"), a.ids[1]);
+        a.ids[1][target.size++] = 2;
+        check_logprobs(greedy, source, target, json_object_get(g, "greedy_token_logprobs"), 1e-4);
+        ck_assert_ok(tfm_decoder_translate_ids(greedy, &source, 1, &error), error);
+        ck_assert_uint_eq(tfm_decoder_ids(greedy, 0, 0).size, target.size);
+        ck_assert_mem_eq(tfm_decoder_ids(greedy, 0, 0).data, target.data, target.size * sizeof *target.data);
+        ck_assert_ok(tfm_decoder_translate_ids(beam, &source, 1, &error), error);
+        const json_t *results = json_object_get(g, "beam4_sum_logprob");
+        ck_assert_uint_eq(check_results(&a, beam, results, 1e-4), json_array_size(results));
+        json_decref(g);
+    }
+    tfm_decoder_free(greedy);
+    tfm_decoder_free(beam);
+    arabic_end(&a);
+}
+END_TEST
+
+/* Rounding the weights costs this much, and changes the translation of hardly a name. */
+START_TEST(ct2_integer_models_are_near_the_float_one)
+{
+    static const struct {
+        const char *model;
+        double bound;
+        size_t same;
+    } cases[] = {{ARABIC "-i16/model.bin", 0.01, 39}, {ARABIC "-i8/model.bin", 0.25, 34}};
+    arabic a = arabic_begin(cases[_i].model);
+    tfm_decoder *d = decoder_of(a.model, 1, 1, 0.0f);
+    size_t same = 0;
+
+    check_published_scores(&a, d, cases[_i].bound);
+    for (size_t i = 0; i < a.gold.count; i++) {
+        json_t *g = json_line(a.gold.line[i]);
+        const tfm_ids source = tokens(&a.source, json_object_get(g, "src"), a.ids[0]);
+        const tfm_ids want = tokens(&a.target, json_object_get(g, "greedy"), a.ids[1]);
+        ck_assert_ok(tfm_decoder_translate_ids(d, &source, 1, &error), error);
+        const tfm_ids got = tfm_decoder_ids(d, 0, 0);
+        same += got.size == want.size + 1 && !memcmp(got.data, want.data, want.size * sizeof *want.data);
+        json_decref(g);
+    }
+    ck_assert_uint_ge(same, cases[_i].same);
+    tfm_decoder_free(d);
+    arabic_end(&a);
+}
+END_TEST
+
+static void check_attention(tfm_decoder *d, const json_t *layers, tfm_ids source, tfm_ids target, uint32_t kind)
+{
+    for (uint32_t layer = 0; layer < 6; layer++)
+        for (uint32_t head = 0; head < 8; head++) {
+            const json_t *rows = json_array_get(json_array_get(layers, layer), head);
+            const float *weights;
+            size_t m, n;
+            ck_assert_ok(tfm_decoder_attention(&weights, &m, &n, d, source, target, kind, layer, head, &error), error);
+            ck_assert_uint_eq(m, json_array_size(rows));
+            for (size_t i = 0; i < m * n; i++) {
+                const double want = json_number_value(json_array_get(json_array_get(rows, i / n), i % n));
+                ck_assert_double_eq_tol((double)weights[i], want, 1e-5);
+            }
+        }
+}
+
+START_TEST(ct2_attention_is_that_of_the_trace)
+{
+    char path[TESTING_PATH];
+    size_t size;
+    char *text = file_read(data_path(path, "models/ct2/aren_trace_atzmon.json.gz"), &size);
+    json_t *trace = json_line((tfm_text){text, size});
+    tfm_model *model = load(ARABIC "/model.bin");
+    tfm_decoder *d = decoder_of(model, 1, 1, 0.0f);
+    const json_t *inputs = json_object_get(trace, "tgt_in_ids");
+    int32_t source[MOST], target[MOST];
+    const size_t m = json_array_size(json_object_get(trace, "src_ids")), n = json_array_size(inputs);
+
+    for (size_t i = 0; i < m; i++) source[i] = (int32_t)json_integer_value(json_array_get(json_object_get(trace, "src_ids"), i));
+    for (size_t i = 1; i < n; i++) target[i - 1] = (int32_t)json_integer_value(json_array_get(inputs, i));
+    target[n - 1] = 2; /* what the last input predicts */
+    check_attention(d, json_object_get(trace, "enc_self_attn"), (tfm_ids){source, m}, (tfm_ids){target, n}, TFM_ATTENTION_ENCODER);
+    check_attention(d, json_object_get(trace, "dec_self_attn"), (tfm_ids){source, m}, (tfm_ids){target, n}, TFM_ATTENTION_DECODER);
+    check_attention(d, json_object_get(trace, "cross_attn"), (tfm_ids){source, m}, (tfm_ids){target, n}, TFM_ATTENTION_CROSS);
+    json_decref(trace);
+    free(text);
+    tfm_decoder_free(d);
+    tfm_model_free(model);
+}
+END_TEST
+
+/* --------------------------------------------------------------------------------------------------- Marian ---- */
+
+/* Numbers of a line, and EOS, which is 0. */
+static tfm_ids read_ids(tfm_text line, int32_t *ids)
+{
+    size_t n = 0;
+
+    for (const char *at = line.data, *end = line.data + line.size; at < end && n < MOST - 1; at++, n++) {
+        char *next;
+        ids[n] = (int32_t)strtol(at, &next, 10);
+        at = next;
+    }
+    ids[n++] = 0;
+    return (tfm_ids){ids, n};
+}
+
+START_TEST(marian_scores_of_references)
+{
+    lines sources = vocabulary("models/marian/src.ids"), targets = vocabulary("models/marian/ref.ids");
+    lines scores = vocabulary("models/marian/ref.scores");
+    tfm_model *model = load("models/marian/model.npz");
+    tfm_decoder *d = decoder_of(model, 1, 1, 0.0f);
+    int32_t ids[2][MOST];
+
+    ck_assert_uint_eq(sources.count, 200);
+    for (size_t i = 0; i < sources.count; i++) {
+        const tfm_ids source = read_ids(sources.line[i], ids[0]), target = read_ids(targets.line[i], ids[1]);
+        const char *at = scores.line[i].data;
+        size_t n;
+        ck_assert_ok(tfm_decoder_logprobs_ids(d, &source, &target, 1, &error), error);
+        ck_assert_double_eq_tol(tfm_decoder_pair_logprob(d, 0), strtod(at, NULL), 1e-4);
+        const float *got = tfm_decoder_token_logprobs(d, 0, &n);
+        at = strstr(at, "WordScores=") + 11;
+        for (size_t k = 0; k < n; k++) {
+            char *next;
+            ck_assert_double_eq_tol((double)got[k], strtod(at, &next), 1e-4);
+            at = next;
+        }
+    }
+    lines_free(&sources);
+    lines_free(&targets);
+    lines_free(&scores);
+    tfm_decoder_free(d);
+    tfm_model_free(model);
+}
+END_TEST
+
+/* Pieces of a SentencePiece model: field 1 of the message, and of each the string in its field 1. */
+static size_t read_pieces(const char *name, tfm_text *pieces, char **bytes)
+{
+    char path[TESTING_PATH];
+    size_t size, n = 0;
+    FILE *file = fopen(data_path(path, name), "rb");
+
+    ck_assert_ptr_nonnull(file);
+    *bytes = malloc(1 << 20);
+    size = fread(*bytes, 1, 1 << 20, file);
+    fclose(file);
+    for (size_t at = 0; at + 4 < size && (*bytes)[at] == 0x0A && n < 8000; n++) {
+        const size_t length = (unsigned char)(*bytes)[at + 1], piece = (unsigned char)(*bytes)[at + 3];
+        ck_assert(length < 128 && (*bytes)[at + 2] == 0x0A);
+        pieces[n] = (tfm_text){*bytes + at + 4, piece};
+        at += 2 + length;
+    }
+    return n;
+}
+
+/* Does a line of Marian's n-best list hold these pieces, and this score at its end? */
+static bool same_result(tfm_text line, const tfm_text *pieces, tfm_ids ids, double score)
+{
+    const char *at = strstr(line.data, " ||| ");
+    const char *end = line.data + line.size;
+
+    while (end > line.data && end[-1] != ' ') end--;
+    for (size_t i = 0; at && i + 1 < ids.size; i++) {
+        at = i ? at + 1 : at + 5;
+        const tfm_text piece = pieces[ids.data[i]];
+        if (strncmp(at, piece.data, piece.size) != 0) return false;
+        at += piece.size;
+        if (*at != ' ') return false;
+    }
+    return at && ids.size > 1 && !strncmp(at, " ||| WordScores", 15) && fabs(strtod(end, NULL) - score) <= 1e-3;
+}
+
+/* Marian's beam and ours are not the same search: of 200 lines, this many have the same best result and score. */
+static void check_search(uint32_t beam, const char *name, size_t least)
+{
+    static tfm_text pieces[8000];
+    lines sources = vocabulary("models/marian/src.ids"), results = vocabulary(name);
+    tfm_model *model = load("models/marian/model.npz");
+    tfm_decoder *d = decoder_of(model, beam, 1, 0.0f);
+    int32_t ids[MOST];
+    size_t same = 0, line = 0;
+    char *bytes;
+
+    ck_assert_uint_eq(read_pieces("models/marian/vocab.spm", pieces, &bytes), 8000);
+    for (size_t i = 0; i < sources.count; i++) {
+        const tfm_ids source = read_ids(sources.line[i], ids);
+        while (line < results.count && (size_t)strtol(results.line[line].data, NULL, 10) < i) line++;
+        ck_assert_ok(tfm_decoder_translate_ids(d, &source, 1, &error), error);
+        const bool right = same_result(results.line[line], pieces, tfm_decoder_ids(d, 0, 0), tfm_decoder_score(d, 0, 0));
+        if (!right) printf("line %zu: %.9g, Marian: %.*s\n", i, tfm_decoder_score(d, 0, 0), (int)results.line[line].size, results.line[line].data);
+        same += right;
+    }
+    printf("beam %u: %zu of %zu\n", beam, same, sources.count);
+    ck_assert_uint_ge(same, least);
+    free(bytes);
+    lines_free(&sources);
+    lines_free(&results);
+    tfm_decoder_free(d);
+    tfm_model_free(model);
+}
+
+START_TEST(marian_translations)
+{
+    check_search(1, "models/marian/out.b1.nbest.pieces.gz", 199);
+    check_search(4, "models/marian/out.b4.norm0.nbest.pieces.gz", 198);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("models of others");
+    TCase *c = tcase_create("models of others");
+
+    tcase_add_test(c, ct2_float_model_reproduces_scores_and_translations);
+    tcase_add_loop_test(c, ct2_integer_models_are_near_the_float_one, 0, 2);
+    tcase_add_test(c, ct2_attention_is_that_of_the_trace);
+    tcase_add_test(c, marian_scores_of_references);
+    tcase_add_test(c, marian_translations);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+TESTING_DATA_MAIN(suite, "models")

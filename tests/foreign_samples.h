@@ -1,0 +1,222 @@
+/* Small models of other systems, made by hand: a Transformer of one layer a stack, in CTranslate2's and in Marian's format. */
+#ifndef FOREIGN_SAMPLES_H
+#define FOREIGN_SAMPLES_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <zlib.h>
+
+enum { SAMPLE_D = 8, SAMPLE_FF = 12, SAMPLE_SOURCE = 6, SAMPLE_TARGET = 5, SAMPLE_ROOM = 1 << 17 };
+
+typedef struct sample {
+    unsigned char *bytes; /* [SAMPLE_ROOM] */
+    size_t size;
+    /* of an archive */
+    unsigned char directory[1 << 14];
+    size_t directory_size, entries;
+} sample;
+
+static inline void sample_put(sample *s, const void *data, size_t size)
+{
+    memcpy(s->bytes + s->size, data, size);
+    s->size += size;
+}
+
+static inline void sample_number(sample *s, uint32_t x, size_t size)
+{
+    for (size_t i = 0; i < size; i++) s->bytes[s->size++] = (unsigned char)(x >> 8 * i);
+}
+
+/* Element i of the tensor of this name: a multiple of 1/64, so that integers hold it, too. */
+static inline float sample_value(const char *name, size_t i)
+{
+    uint32_t x = (uint32_t)i * 2654435761u;
+
+    for (; *name; name++) x = (x ^ (unsigned char)*name) * 16777619u;
+    return (float)((int)(x >> 16) % 64) / 64.0f;
+}
+
+/* ---------------------------------------------------------------------------------------------- CTranslate2 ---- */
+
+static inline void ct2_string(sample *s, const char *text)
+{
+    sample_number(s, (uint32_t)strlen(text) + 1, 2);
+    sample_put(s, text, strlen(text) + 1);
+}
+
+static inline void ct2_variable(sample *s, const char *name, uint32_t rank, uint32_t rows, uint32_t cols, uint32_t size, float scale)
+{
+    const uint32_t n = (rank > 0 ? rows : 1) * (rank > 1 ? cols : 1);
+
+    ct2_string(s, name);
+    sample_number(s, rank, 1);
+    if (rank > 0) sample_number(s, rows, 4);
+    if (rank > 1) sample_number(s, cols, 4);
+    sample_number(s, size, 1);
+    sample_number(s, n, 4);
+    for (uint32_t i = 0; i < n; i++) {
+        const float x = strstr(name, "_scale") ? scale : sample_value(name, i);
+        if (size == 4) sample_put(s, &x, sizeof x);
+        else sample_number(s, (uint32_t)(int32_t)(x * scale), size);
+    }
+}
+
+/* size: bytes of a number of a matrix; integers have scales, one for each row when they are of one byte. */
+static inline void ct2_linear(sample *s, const char *owner, const char *name, uint32_t out, uint32_t in, uint32_t size)
+{
+    char full[96];
+
+    snprintf(full, sizeof full, "%s%s/bias", owner, name);
+    if (strcmp(name, "embeddings")) ct2_variable(s, full, 1, out, 0, 4, 1.0f);
+    snprintf(full, sizeof full, "%s%s/weight", owner, name);
+    ct2_variable(s, full, 2, out, in, size, 64.0f);
+    snprintf(full, sizeof full, "%s%s/weight_scale", owner, name);
+    if (size < 4) ct2_variable(s, full, size == 1, out, 0, 4, 64.0f);
+}
+
+static inline void ct2_norm(sample *s, const char *owner)
+{
+    char full[96];
+
+    snprintf(full, sizeof full, "%slayer_norm/gamma", owner);
+    ct2_variable(s, full, 1, SAMPLE_D, 0, 4, 1.0f);
+    snprintf(full, sizeof full, "%slayer_norm/beta", owner);
+    ct2_variable(s, full, 1, SAMPLE_D, 0, 4, 1.0f);
+}
+
+static inline void ct2_stack(sample *s, const char *stack, uint32_t vocab, uint32_t size)
+{
+    char owner[64];
+
+    snprintf(owner, sizeof owner, "%s/", stack);
+    ct2_linear(s, owner, "embeddings", vocab, SAMPLE_D, size);
+    ct2_norm(s, owner);
+    snprintf(owner, sizeof owner, "%s/layer_0/self_attention/", stack);
+    ct2_linear(s, owner, "linear_0", 3 * SAMPLE_D, SAMPLE_D, size);
+    ct2_linear(s, owner, "linear_1", SAMPLE_D, SAMPLE_D, size);
+    ct2_norm(s, owner);
+    snprintf(owner, sizeof owner, "%s/layer_0/ffn/", stack);
+    ct2_linear(s, owner, "linear_0", SAMPLE_FF, SAMPLE_D, size);
+    ct2_linear(s, owner, "linear_1", SAMPLE_D, SAMPLE_FF, size);
+    ct2_norm(s, owner);
+}
+
+static inline void ct2_sample(sample *s, uint32_t size, const char *spec)
+{
+    const char *cross = "decoder/layer_0/attention/";
+
+    sample_number(s, 2, 4);
+    ct2_string(s, spec);
+    sample_number(s, 2, 4);
+    sample_number(s, size < 4 ? 54 : 40, 4);
+    ct2_stack(s, "encoder", SAMPLE_SOURCE, size);
+    ct2_stack(s, "decoder", SAMPLE_TARGET, size);
+    ct2_linear(s, cross, "linear_0", SAMPLE_D, SAMPLE_D, size);
+    ct2_linear(s, cross, "linear_1", 2 * SAMPLE_D, SAMPLE_D, size);
+    ct2_linear(s, cross, "linear_2", SAMPLE_D, SAMPLE_D, size);
+    ct2_norm(s, cross);
+    ct2_linear(s, "decoder/", "projection", SAMPLE_TARGET, SAMPLE_D, size);
+}
+
+/* --------------------------------------------------------------------------------------------------- Marian ---- */
+
+/* An entry of an archive, stored or deflated. */
+static inline void zip_entry(sample *s, const char *name, const unsigned char *data, size_t size, int deflated)
+{
+    static unsigned char packed[SAMPLE_ROOM];
+    const uint32_t crc = (uint32_t)crc32(0, data, (uInt)size), at = (uint32_t)s->size, length = (uint32_t)strlen(name);
+    z_stream z = {.next_in = (Bytef *)(uintptr_t)data, .avail_in = (uInt)size, .next_out = packed, .avail_out = sizeof packed};
+
+    if (deflated) {
+        deflateInit2(&z, 9, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY);
+        deflate(&z, Z_FINISH);
+        deflateEnd(&z);
+    }
+    const uint32_t fields[][2] = {{20, 2}, {0, 2}, {deflated ? 8 : 0, 2}, {0, 4}, {crc, 4},
+                                  {deflated ? (uint32_t)z.total_out : (uint32_t)size, 4}, {(uint32_t)size, 4}, {length, 2}, {0, 2}};
+    sample d = {.bytes = s->directory, .size = s->directory_size};
+    sample_put(s, "PK\3\4", 4);
+    sample_put(&d, "PK\1\2\24\0", 6);
+    for (size_t i = 0; i < 9; i++) {
+        sample_number(s, fields[i][0], fields[i][1]);
+        sample_number(&d, fields[i][0], fields[i][1]);
+    }
+    sample_put(s, name, length);
+    sample_put(s, deflated ? packed : data, fields[5][0]);
+    sample_put(&d, "\0\0\0\0\0\0\0\0\0\0", 10);
+    sample_number(&d, at, 4);
+    sample_put(&d, name, length);
+    s->directory_size = d.size;
+    s->entries++;
+}
+
+static inline void zip_end(sample *s)
+{
+    const uint32_t at = (uint32_t)s->size;
+
+    sample_put(s, s->directory, s->directory_size);
+    sample_put(s, "PK\5\6\0\0\0\0", 8);
+    sample_number(s, (uint32_t)s->entries, 2);
+    sample_number(s, (uint32_t)s->entries, 2);
+    sample_number(s, (uint32_t)s->directory_size, 4);
+    sample_number(s, at, 4);
+    sample_number(s, 0, 2);
+}
+
+/* An array of rank 1 (cols 0) or 2; text NULL: of floats. */
+static inline void npz_array(sample *s, const char *name, uint32_t rows, uint32_t cols, const char *text, int deflated)
+{
+    static unsigned char bytes[SAMPLE_ROOM];
+    sample a = {.bytes = bytes};
+    char header[128], file[128];
+    const int n = snprintf(header, sizeof header, cols ? "{'descr': '%s', 'fortran_order': False, 'shape': (%u, %u), }\n"
+                                                       : "{'descr': '%s', 'fortran_order': False, 'shape': (%u,), }\n",
+                           text ? "<i1" : "<f4", rows, cols);
+
+    sample_put(&a, "\x93NUMPY\1\0", 8);
+    sample_number(&a, (uint32_t)n, 2);
+    sample_put(&a, header, (size_t)n);
+    if (text) sample_put(&a, text, rows);
+    for (uint32_t i = 0; !text && i < rows * (cols ? cols : 1); i++) {
+        const float x = sample_value(name, i);
+        sample_put(&a, &x, sizeof x);
+    }
+    snprintf(file, sizeof file, "%s.npy", name);
+    zip_entry(s, file, bytes, a.size, deflated);
+}
+
+static inline void marian_part(sample *s, const char *owner, const char *const *names, const uint32_t (*shapes)[2], int deflated)
+{
+    char full[96];
+
+    for (; *names; names++, shapes++) {
+        snprintf(full, sizeof full, "%s%s", owner, *names);
+        npz_array(s, full, (*shapes)[0], (*shapes)[1], NULL, deflated);
+    }
+}
+
+static inline void marian_sample(sample *s, const char *yml, int deflated)
+{
+    enum { D = SAMPLE_D, F = SAMPLE_FF };
+    static const char *const attention[] = {"Wq", "Wk", "Wv", "Wo", "bq", "bk", "bv", "bo", "Wo_ln_scale", "Wo_ln_bias", NULL};
+    static const uint32_t attention_shapes[][2] = {{D, D}, {D, D}, {D, D}, {D, D}, {1, D}, {1, D}, {1, D}, {1, D}, {1, D}, {1, D}};
+    static const char *const ffn[] = {"W1", "b1", "W2", "b2", "ffn_ln_scale", "ffn_ln_bias", NULL};
+    static const uint32_t ffn_shapes[][2] = {{D, F}, {1, F}, {F, D}, {1, D}, {1, D}, {1, D}};
+
+    npz_array(s, "special:model.yml", (uint32_t)strlen(yml) + 1, 0, yml, deflated);
+    npz_array(s, "Wemb", SAMPLE_TARGET, D, NULL, deflated);
+    npz_array(s, "decoder_ff_logit_out_b", 1, SAMPLE_TARGET, NULL, deflated);
+    marian_part(s, "encoder_l1_self_", attention, attention_shapes, deflated);
+    marian_part(s, "encoder_l1_ffn_", ffn, ffn_shapes, deflated);
+    marian_part(s, "decoder_l1_self_", attention, attention_shapes, deflated);
+    marian_part(s, "decoder_l1_context_", attention, attention_shapes, deflated);
+    marian_part(s, "decoder_l1_ffn_", ffn, ffn_shapes, deflated);
+    zip_end(s);
+}
+
+#define MARIAN_YML                                                                                                            \
+    "dec-depth: 1\ndim-emb: 8\ndim-vocabs:\n  - 5\n  - 5\nenc-depth: 1\ntransformer-dim-ffn: 12\ntransformer-ffn-activation: swish\n" \
+    "transformer-heads: 2\ntransformer-postprocess: dan\ntransformer-preprocess: \"\"\ntype: transformer\n"
+
+#endif

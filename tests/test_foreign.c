@@ -1,0 +1,259 @@
+/* Models of other systems, made by hand: what is read, what is refused, and that no damage or lack of memory does harm. */
+#include "testing.h"
+
+#include "foreign_samples.h"
+
+#include <sys/mman.h>
+
+static tfm_error error;
+static char folder[TESTING_PATH], path[TESTING_PATH];
+static unsigned char bytes[SAMPLE_ROOM];
+
+static void setup(void)
+{
+    path_join(path, temp_make(folder), "model");
+}
+
+static void teardown(void)
+{
+    temp_remove(folder);
+}
+
+/* The last one is deflated. */
+enum { FLOATS, SHORTS, CHARS, MARIAN, DEFLATED, KINDS };
+
+static size_t make(int kind)
+{
+    static const uint32_t sizes[] = {4, 2, 1};
+    sample s = {.bytes = bytes};
+
+    if (kind < MARIAN) ct2_sample(&s, sizes[kind], "TransformerBase");
+    else marian_sample(&s, MARIAN_YML, kind == DEFLATED);
+    return s.size;
+}
+
+/* Of a file in memory: there are many. */
+static tfm_status try(const void *data, size_t size, tfm_model **model, const tfm_allocator *a)
+{
+    static int fd = -1;
+    char name[64];
+    const tfm_load_options o = load_with(a);
+
+    if (fd < 0) fd = memfd_create("model", MFD_CLOEXEC);
+    snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+    ck_assert(fd >= 0 && !ftruncate(fd, 0) && pwrite(fd, data, size, 0) == (ssize_t)size);
+    return tfm_model_load(model, name, &o, &error);
+}
+
+static tfm_status try_file(const void *data, size_t size, tfm_model **model)
+{
+    file_write(path, data, size);
+    return tfm_model_load(model, path, NULL, &error);
+}
+
+static const float *parameter(const tfm_model *model, const char *name)
+{
+    tfm_parameter p;
+
+    ck_assert_ok(tfm_model_parameter_named(&p, model, name, &error), error);
+    return p.data;
+}
+
+/* Rows first .. of their [out][in] matrix. */
+static void check_rows(const tfm_model *model, const char *ours, const char *theirs, size_t first, size_t n)
+{
+    const float *w = parameter(model, ours);
+
+    for (size_t i = 0; i < n; i++) ck_assert_msg(w[i] == sample_value(theirs, first + i), "%s[%zu]", ours, i);
+}
+
+START_TEST(ct2_variables_become_parameters)
+{
+    tfm_model *m;
+    tfm_model_options o;
+    enum { D = SAMPLE_D };
+
+    ck_assert_ok(try(bytes, make(_i), &m, NULL), error);
+    tfm_model_get_options(&o, sizeof o, m);
+    ck_assert(o.n_encoder_layers == 1 && o.n_decoder_layers == 1 && o.d_model == D && o.d_ff == SAMPLE_FF && o.n_heads == 8);
+    ck_assert(o.vocab_size == SAMPLE_TARGET && o.source_vocab_size == SAMPLE_SOURCE && o.norm_order == TFM_PRE_NORM);
+    ck_assert(o.own_ids && o.pad_id == 0 && o.bos_id == 1 && o.eos_id == 2 && o.position_offset == 1);
+    check_rows(m, "encoder.layers.0.attention.query.weight", "encoder/layer_0/self_attention/linear_0/weight", 0, D * D);
+    check_rows(m, "encoder.layers.0.attention.key.weight", "encoder/layer_0/self_attention/linear_0/weight", D * D, D * D);
+    check_rows(m, "decoder.layers.0.cross.value.weight", "decoder/layer_0/attention/linear_1/weight", D * D, D * D);
+    check_rows(m, "decoder.layers.0.cross.value.bias", "decoder/layer_0/attention/linear_1/bias", D, D);
+    check_rows(m, "decoder.layers.0.feedforward.outer.weight", "decoder/layer_0/ffn/linear_1/weight", 0, D * SAMPLE_FF);
+    check_rows(m, "decoder.norm.bias", "decoder/layer_norm/beta", 0, D);
+    check_rows(m, "output.weight", "decoder/projection/weight", 0, SAMPLE_TARGET * D);
+    tfm_model_free(m);
+}
+END_TEST
+
+START_TEST(ct2_reserved_ids_are_those_of_the_vocabulary)
+{
+    char name[TESTING_PATH];
+    tfm_model_options o;
+    tfm_model *m;
+
+    file_write(path_join(name, folder, "target_vocabulary.txt"), "<unk>\n<blank>\n<s>\n</s>\nx", 24);
+    ck_assert_ok(try_file(bytes, make(FLOATS), &m), error);
+    tfm_model_get_options(&o, sizeof o, m);
+    ck_assert(o.pad_id == 1 && o.bos_id == 2 && o.eos_id == 3);
+    tfm_model_free(m);
+    file_write(name, "a\nb\n", 4);
+    ck_assert_status(try_file(bytes, make(FLOATS), &m), TFM_E_UNSUPPORTED, error);
+    ck_assert_ptr_nonnull(strstr(error.message, "without <s> and </s>"));
+}
+END_TEST
+
+START_TEST(marian_arrays_become_parameters)
+{
+    enum { D = SAMPLE_D, F = SAMPLE_FF };
+    tfm_model_options o;
+    tfm_model *m;
+
+    ck_assert_ok(try(bytes, make(_i), &m, NULL), error);
+    tfm_model_get_options(&o, sizeof o, m);
+    ck_assert(o.d_model == D && o.d_ff == F && o.n_heads == 2 && o.activation == TFM_ACTIVATION_SWISH);
+    ck_assert(o.own_ids && o.eos_id == 0 && o.pad_id == 1 && o.start == TFM_START_ZERO && o.sharing == TFM_SHARE_ALL);
+    check_rows(m, "embedding.weight", "Wemb", 0, SAMPLE_TARGET * D);
+    check_rows(m, "decoder.layers.0.cross.norm.weight", "decoder_l1_context_Wo_ln_scale", 0, D);
+    const float *w = parameter(m, "decoder.layers.0.feedforward.inner.weight");
+    for (size_t r = 0; r < F; r++)
+        for (size_t c = 0; c < D; c++) ck_assert(w[r * D + c] == sample_value("decoder_l1_ffn_W1", c * F + r));
+    tfm_model_free(m);
+}
+END_TEST
+
+START_TEST(what_is_not_supported_is_named)
+{
+    static const struct {
+        const char *from, *to, *says; /* in the configuration */
+    } cases[] = {
+        {"swish", "gelu", "activation 'gelu' is not supported"},
+        {"type: transformer", "type: s2s", "type 's2s' is not supported"},
+        {"postprocess: dan", "postprocess: d", "transformer-postprocess 'd' is not supported"},
+        {"preprocess: \"\"", "preprocess: n", "transformer-postprocess 'dan' is not supported"},
+        {"type:", "tied-embeddings-src: true\ntype:", "tied-embeddings-src 'true' is not supported"},
+        {"type:", "transformer-decoder-autoreg: rnn\ntype:", "transformer-decoder-autoreg 'rnn' is not supported"},
+        {"heads: 2", "heads: x", "transformer-heads 'x' is not supported"},
+        {"heads: 2", "heads: 3", "d_model 8 is not a multiple of n_heads 3"},
+        {"enc-depth: 1", "enc-depth: 2", "lacks the tensor encoder_l2_self_Wq"},
+        {"dim-ffn: 12", "dim-ffn: 13", "encoder_l1_ffn_W1 does not have the shape of 1, transposed, [13, 8]"},
+        {"dec-depth: 1", "dec-depth: 0", "n_decoder_layers is 0"},
+    };
+    tfm_model *m;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char yml[512];
+        const char *at = strstr(MARIAN_YML, cases[i].from);
+        const int before = (int)(at - MARIAN_YML);
+        sample s = {.bytes = bytes};
+        snprintf(yml, sizeof yml, "%.*s%s%s", before, MARIAN_YML, cases[i].to, at + strlen(cases[i].from));
+        marian_sample(&s, yml, 0);
+        const tfm_status status = try(bytes, s.size, &m, NULL);
+        ck_assert_msg(status != TFM_OK && strstr(error.message, cases[i].says), "\"%s\" does not say \"%s\"", error.message,
+                      cases[i].says);
+    }
+    sample s = {.bytes = bytes};
+    ct2_sample(&s, 4, "TransformerSpec");
+    ck_assert_status(try(bytes, s.size, &m, NULL), TFM_E_UNSUPPORTED, error);
+    ck_assert_ptr_nonnull(strstr(error.message, "CTranslate2's kind of model 'TransformerSpec' is not supported"));
+    bytes[0] = 6;
+    ck_assert_status(try(bytes, s.size, &m, NULL), TFM_E_UNSUPPORTED, error);
+    ck_assert_ptr_nonnull(strstr(error.message, "CTranslate2's format 6 is not supported"));
+    sample none = {.bytes = bytes};
+    npz_array(&none, "x", 2, 2, NULL, 0);
+    zip_end(&none);
+    ck_assert_status(try(bytes, none.size, &m, NULL), TFM_E_FORMAT, error);
+    ck_assert_ptr_nonnull(strstr(error.message, "is no model of Marian"));
+}
+END_TEST
+
+START_TEST(each_truncation_is_refused)
+{
+    const size_t size = make(_i);
+    tfm_model *m;
+
+    for (size_t n = 0; n < size; n += n < 400 || n + 400 > size ? 1 : 47) {
+        const tfm_status status = try(bytes, n, &m, NULL);
+        ck_assert_msg(status == TFM_E_FORMAT || status == TFM_E_UNSUPPORTED, "%zu of %zu bytes: %d", n, size, status);
+        ck_assert_ptr_null(m);
+    }
+}
+END_TEST
+
+/* A number of a matrix may become another; an archive tells by its checksums. */
+START_TEST(each_changed_byte_is_harmless)
+{
+    const size_t size = make(_i);
+    size_t read = 0;
+    tfm_model *m;
+
+    for (size_t i = 0; i < size; i += i < 600 || i + 600 > size ? 1 : 47)
+        for (unsigned change = 1; change < 256; change *= 8) {
+            bytes[i] ^= (unsigned char)change;
+            const tfm_status status = try(bytes, size, &m, NULL);
+            ck_assert((status == TFM_OK) == (m != NULL));
+            read += status == TFM_OK;
+            tfm_model_free(m);
+            bytes[i] ^= (unsigned char)change;
+        }
+    ck_assert_uint_gt(read, 0);
+}
+END_TEST
+
+START_TEST(a_damaged_number_is_found_in_an_archive)
+{
+    const size_t size = make(MARIAN);
+    tfm_load_options o = load_with(NULL);
+    tfm_model *m;
+
+    unsigned char *entry = memmem(bytes, size, "Wemb.npy", 8);
+    entry[8 + 128 + 2] ^= 1; /* of a float; the header has less than 128 bytes */
+    ck_assert_status(try_file(bytes, size, &m), TFM_E_FORMAT, error);
+    ck_assert_ptr_nonnull(strstr(error.message, "is damaged: its CRC-32 is not"));
+    o.skip_checksum = 1;
+    ck_assert_ok(tfm_model_load(&m, path, &o, &error), error);
+    tfm_model_free(m);
+}
+END_TEST
+
+START_TEST(models_of_others_without_memory)
+{
+    const size_t size = make(_i);
+    tfm_status status = TFM_E_NOMEM;
+    size_t n = 0;
+    tfm_model *m;
+
+    for (; status != TFM_OK; n++) {
+        faulty f = {.fail_at = n};
+        const tfm_allocator a = faulty_allocator(&f);
+        status = try(bytes, size, &m, &a);
+        if (status != TFM_OK) ck_assert_status(status, TFM_E_NOMEM, error);
+        tfm_model_free(m);
+        ck_assert_uint_eq(f.live, 0);
+    }
+    ck_assert_uint_gt(n, 10);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("foreign");
+    TCase *c = tcase_create("foreign");
+
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_loop_test(c, ct2_variables_become_parameters, FLOATS, MARIAN);
+    tcase_add_test(c, ct2_reserved_ids_are_those_of_the_vocabulary);
+    tcase_add_loop_test(c, marian_arrays_become_parameters, MARIAN, KINDS);
+    tcase_add_test(c, what_is_not_supported_is_named);
+    tcase_add_loop_test(c, each_truncation_is_refused, 0, KINDS);
+    tcase_add_loop_test(c, each_changed_byte_is_harmless, 0, KINDS);
+    tcase_add_test(c, a_damaged_number_is_found_in_an_archive);
+    tcase_add_loop_test(c, models_of_others_without_memory, 0, KINDS);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+TESTING_MAIN(suite)
