@@ -965,6 +965,7 @@ TFM_API tfm_status tfm_attention(float *out, float *weights, const float *q, con
 #define TFM_BLEU_TOKENIZE_NONE 1 /* text is already tokenised: split at white space     */
 #define TFM_BLEU_TOKENIZE_INTL 2 /* mteval-v14 --international-tokenization             */
 #define TFM_BLEU_TOKENIZE_CHAR 3 /* every character is a token                          */
+#define TFM_BLEU_TOKENIZE_ZH   4 /* every Chinese character is a token, the rest as 13a */
 
 /* What orders without a match count (tfm_bleu_options.smooth). */
 #define TFM_BLEU_SMOOTH_EXP   0 /* k-th zero precision becomes 100 / (2^k * total): sacreBLEU */
@@ -1012,6 +1013,83 @@ TFM_API void tfm_bleu_options_init(tfm_bleu_options *options, size_t struct_size
 TFM_API tfm_status tfm_bleu(tfm_bleu_result *result, size_t struct_size, const tfm_text *hyps, size_t n_hyps,
                             const tfm_text *const *refs, size_t n_refs, const tfm_bleu_options *options,
                             tfm_error *error);
+
+/* How chrF is computed. Start from tfm_chrf_options_init(). */
+typedef struct tfm_chrf_options {
+    uint32_t struct_size;           /* set by the _init function: how many bytes the caller knows             */
+    uint32_t char_order;            /* longest n-gram of characters; 1..10, default 6                         */
+    uint32_t word_order;            /* longest n-gram of words; 0..6, default 0: chrF; 2: chrF++              */
+    float    beta;                  /* recall counts beta times as much as precision; up to 1000, default 2   */
+    uint32_t lowercase;             /* nonzero: case-insensitive; default 0                                   */
+    uint32_t whitespace;            /* nonzero: white space counts as characters; default 0                   */
+    uint32_t eps_smoothing;         /* nonzero: all orders count, as in chrF++.py and Moses; default 0: those of which
+                                       both sides have n-grams, as in sacreBLEU */
+    uint32_t reserved;              /* 0                                                                      */
+    const tfm_allocator *allocator; /* NULL: malloc                                                           */
+} tfm_chrf_options;
+
+/* How TER is computed. Start from tfm_ter_options_init(). */
+typedef struct tfm_ter_options {
+    uint32_t struct_size;           /* set by the _init function: how many bytes the caller knows             */
+    uint32_t case_sensitive;        /* nonzero: case counts; default 0                                        */
+    uint32_t normalized;            /* nonzero: punctuation is set off first; default 0                       */
+    uint32_t no_punctuation;        /* nonzero: punctuation is removed; default 0                             */
+    uint32_t asian_support;         /* nonzero: the two above know Chinese and Japanese; default 0            */
+    uint32_t reserved;              /* 0                                                                      */
+    const tfm_allocator *allocator; /* NULL: malloc                                                           */
+} tfm_ter_options;
+
+/* What tfm_chrf() and tfm_ter() found. Grows at the end. */
+typedef struct tfm_metric_result {
+    double score;        /* percent                                                                           */
+    char signature[160]; /* "nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:libtransformer-0.2.0"      */
+} tfm_metric_result;
+
+/* Fill *options with the defaults above; pass sizeof *options. NULL is ignored. since 0.2 */
+TFM_API void tfm_chrf_options_init(tfm_chrf_options *options, size_t struct_size);
+TFM_API void tfm_ter_options_init(tfm_ter_options *options, size_t struct_size);
+
+/*
+ * chrF of a corpus (Popovic 2015; with words chrF++, 2017), more being better: F-score of n-grams of characters. Of several
+ * references each sentence is judged by the one that gives it the highest score. Arguments and returns as tfm_bleu(). since 0.2
+ */
+TFM_API tfm_status tfm_chrf(tfm_metric_result *result, size_t struct_size, const tfm_text *hyps, size_t n_hyps,
+                            const tfm_text *const *refs, size_t n_refs, const tfm_chrf_options *options,
+                            tfm_error *error);
+
+/*
+ * Translation edit rate of a corpus (Snover et al. 2006), less being better: words to insert, delete, change and shift, as a
+ * percentage of the references' words; of several references the fewest edits and the mean length count. Time grows with the
+ * words of a sentence, and with the shifts that are tried, at most 1,000. Arguments and returns as tfm_bleu(). since 0.2
+ */
+TFM_API tfm_status tfm_ter(tfm_metric_result *result, size_t struct_size, const tfm_text *hyps, size_t n_hyps,
+                           const tfm_text *const *refs, size_t n_refs, const tfm_ter_options *options,
+                           tfm_error *error);
+
+/* Which metric tfm_compare() takes. */
+#define TFM_METRIC_BLEU 0 /* options: tfm_bleu_options */
+#define TFM_METRIC_CHRF 1 /* options: tfm_chrf_options */
+#define TFM_METRIC_TER  2 /* options: tfm_ter_options  */
+
+/* What tfm_compare() found; [0]: the baseline, [1]: the other system. Grows at the end. */
+typedef struct tfm_comparison {
+    double score[2];     /* of the corpus, percent                                               */
+    double mean[2];      /* of the samples' scores                                               */
+    double interval[2];  /* 95 % of the samples' scores lie within mean +- interval, about       */
+    double p_value;      /* how often chance alone makes a difference as large as that of score  */
+    char signature[160]; /* of the metric                                                        */
+} tfm_comparison;
+
+/*
+ * Is a system better than a baseline, or was it luck? Paired bootstrap resampling (Koehn 2004): n_samples (2..1,000,000; 1,000 is
+ * usual) times as many sentences as there are, drawn with repetition, are judged for both; p counts how often the difference
+ * lies further from the mean difference than the corpus' lies from zero. refs as for tfm_bleu(); both systems translate the same
+ * n_hyps sources. metric: TFM_METRIC_*; options: NULL for the defaults, or the metric's. The same seed gives the same samples.
+ * returns as tfm_bleu(). since 0.2
+ */
+TFM_API tfm_status tfm_compare(tfm_comparison *result, size_t struct_size, const tfm_text *baseline, const tfm_text *hyps,
+                               size_t n_hyps, const tfm_text *const *refs, size_t n_refs, uint32_t metric,
+                               const void *options, uint32_t n_samples, uint64_t seed, tfm_error *error);
 
 /* ------------------------------------------------------------------------------------------------ measuring ---- */
 

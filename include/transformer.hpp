@@ -315,6 +315,14 @@ struct bleu_options : tfm_bleu_options {
     bleu_options() noexcept { tfm_bleu_options_init(this, sizeof(tfm_bleu_options)); }
 };
 
+struct chrf_options : tfm_chrf_options {
+    chrf_options() noexcept { tfm_chrf_options_init(this, sizeof(tfm_chrf_options)); }
+};
+
+struct ter_options : tfm_ter_options {
+    ter_options() noexcept { tfm_ter_options_init(this, sizeof(tfm_ter_options)); }
+};
+
 struct measure_options : tfm_measure_options {
     measure_options() noexcept { tfm_measure_options_init(this, sizeof(tfm_measure_options)); }
 };
@@ -818,17 +826,73 @@ inline void attention(span<float> out, span<float> weights, span<const float> q,
                  &options);
 }
 
-/* Each of refs holds one reference for every hypothesis. */
+namespace detail {
+
+inline std::vector<const tfm_text *> columns(const texts &hyps, const std::vector<texts> &refs)
+{
+    std::vector<const tfm_text *> out;
+    for (const texts &ref : refs) {
+        require_equal(hyps.size(), "hypotheses", ref.size(), "references");
+        out.push_back(ref.data());
+    }
+    return out;
+}
+
+inline tfm_comparison compare(const texts &baseline, const texts &hyps, const std::vector<texts> &refs, std::uint32_t metric,
+                              const void *options, std::uint32_t n_samples, std::uint64_t seed)
+{
+    require_equal(baseline.size(), "translations of the baseline", hyps.size(), "hypotheses");
+    const auto lines = columns(hyps, refs);
+    tfm_comparison out;
+    call(tfm_compare, &out, sizeof out, baseline.data(), hyps.data(), hyps.size(), lines.data(), lines.size(), metric, options, n_samples,
+         seed);
+    return out;
+}
+
+} // namespace detail
+
+/* Each of refs holds one reference for every hypothesis; so do those below. */
 inline tfm_bleu_result bleu(const texts &hyps, const std::vector<texts> &refs, const bleu_options &options = {})
 {
-    std::vector<const tfm_text *> lines;
-    for (const texts &ref : refs) {
-        detail::require_equal(hyps.size(), "hypotheses", ref.size(), "references");
-        lines.push_back(ref.data());
-    }
+    const auto lines = detail::columns(hyps, refs);
     tfm_bleu_result out;
     detail::call(tfm_bleu, &out, sizeof out, hyps.data(), hyps.size(), lines.data(), lines.size(), &options);
     return out;
+}
+
+inline tfm_metric_result chrf(const texts &hyps, const std::vector<texts> &refs, const chrf_options &options = {})
+{
+    const auto lines = detail::columns(hyps, refs);
+    tfm_metric_result out;
+    detail::call(tfm_chrf, &out, sizeof out, hyps.data(), hyps.size(), lines.data(), lines.size(), &options);
+    return out;
+}
+
+inline tfm_metric_result ter(const texts &hyps, const std::vector<texts> &refs, const ter_options &options = {})
+{
+    const auto lines = detail::columns(hyps, refs);
+    tfm_metric_result out;
+    detail::call(tfm_ter, &out, sizeof out, hyps.data(), hyps.size(), lines.data(), lines.size(), &options);
+    return out;
+}
+
+/* Whether hyps beat the baseline by a metric, whose options tell which it is. */
+inline tfm_comparison compare(const texts &baseline, const texts &hyps, const std::vector<texts> &refs, const bleu_options &options = {},
+                              std::uint32_t n_samples = 1000, std::uint64_t seed = 12345)
+{
+    return detail::compare(baseline, hyps, refs, TFM_METRIC_BLEU, &options, n_samples, seed);
+}
+
+inline tfm_comparison compare(const texts &baseline, const texts &hyps, const std::vector<texts> &refs, const chrf_options &options,
+                              std::uint32_t n_samples = 1000, std::uint64_t seed = 12345)
+{
+    return detail::compare(baseline, hyps, refs, TFM_METRIC_CHRF, &options, n_samples, seed);
+}
+
+inline tfm_comparison compare(const texts &baseline, const texts &hyps, const std::vector<texts> &refs, const ter_options &options,
+                              std::uint32_t n_samples = 1000, std::uint64_t seed = 12345)
+{
+    return detail::compare(baseline, hyps, refs, TFM_METRIC_TER, &options, n_samples, seed);
 }
 
 /* --------------------------------------------------------------------------------------- measuring, version ---- */

@@ -1,13 +1,9 @@
 /* BLEU against what sacreBLEU computed: its own unit tests, tokenisations, and systems of WMT17. */
-#include "testing.h"
+#include "metric_data.h"
 
 #include "eval/bleu.h"
 #include "eval/bleu_tokenize.h"
 #include "eval/characters.h"
-
-#include <jansson.h>
-
-enum { MAX_FIELDS = 32, MAX_TEXTS = 8 };
 
 static tfm_bleu_options defaults(void)
 {
@@ -15,30 +11,6 @@ static tfm_bleu_options defaults(void)
 
     tfm_bleu_options_init(&o, sizeof o);
     return o;
-}
-
-static lines read_data(const char *name)
-{
-    char path[TESTING_PATH];
-
-    return lines_read(data_path(path, name));
-}
-
-/* Cuts a line of a lines at its tabs, in place; returns the number of fields. */
-static size_t cut(tfm_text line, const char *fields[static MAX_FIELDS])
-{
-    char *at = (char *)line.data, *end = at + line.size;
-    size_t n = 0;
-
-    *end = '\0';
-    for (char *tab; n < MAX_FIELDS; at = tab + 1) {
-        fields[n++] = at;
-        tab = memchr(at, '\t', (size_t)(end - at));
-        if (!tab) return n;
-        *tab = '\0';
-    }
-    ck_abort_msg("more than %d fields", MAX_FIELDS);
-    return 0;
 }
 
 /* "3 2 1" */
@@ -74,7 +46,7 @@ static uint32_t smooth_of(const char *name)
     return index_of(name, names, 4);
 }
 
-static const char *const tokenizers[] = {"13a", "none", "intl", "char"};
+static const char *const tokenizers[] = {"13a", "none", "intl", "char", "zh"};
 
 static tfm_bleu_options options_of(const char *text)
 {
@@ -82,7 +54,7 @@ static tfm_bleu_options options_of(const char *text)
     json_t *json = json_loads(text, 0, NULL);
     const json_t *value = json_object_get(json, "smooth_value"), *order = json_object_get(json, "max_ngram_order");
 
-    o.tokenize = index_of(json_string_value(json_object_get(json, "tokenize")), tokenizers, 4);
+    o.tokenize = index_of(json_string_value(json_object_get(json, "tokenize")), tokenizers, 5);
     o.smooth = smooth_of(json_string_value(json_object_get(json, "smooth_method")));
     o.lowercase = json_is_true(json_object_get(json, "lowercase"));
     o.effective_order = json_is_true(json_object_get(json, "effective_order"));
@@ -92,40 +64,19 @@ static tfm_bleu_options options_of(const char *text)
     return o;
 }
 
-/* The strings of a JSON list, which stay its. */
-static size_t texts_of(const json_t *list, tfm_text texts[static MAX_TEXTS])
-{
-    const size_t n = json_array_size(list);
-
-    ck_assert_uint_le(n, MAX_TEXTS);
-    for (size_t i = 0; i < n; i++) {
-        const json_t *s = json_array_get(list, i);
-        texts[i] = (tfm_text){json_string_value(s), json_string_length(s)};
-    }
-    return n;
-}
-
 /* One row: test metric options hyps refs expected tolerance got. */
 static void check_row(const char *const *row)
 {
     const tfm_bleu_options o = options_of(row[2]);
-    json_t *hyps = json_loads(row[3], 0, NULL), *refs = json_loads(row[4], 0, NULL);
-    const size_t n_refs = json_array_size(refs);
-    tfm_text h[MAX_TEXTS], r[MAX_TEXTS][MAX_TEXTS];
-    const tfm_text *streams[MAX_TEXTS];
-    const size_t n = texts_of(hyps, h);
     tfm_bleu_result result;
     tfm_error error;
+    texts_row t;
 
-    for (size_t i = 0; i < n_refs; i++) {
-        ck_assert_uint_eq(texts_of(json_array_get(refs, i), r[i]), n);
-        streams[i] = r[i];
-    }
-    ck_assert_ok(tfm_bleu(&result, sizeof result, h, n, streams, n_refs, &o, &error), error);
+    texts_read(&t, row[3], row[4]);
+    ck_assert_ok(tfm_bleu(&result, sizeof result, t.hyp, t.n, t.streams, t.n_refs, &o, &error), error);
     ck_assert_double_eq_tol(result.score, strtod(row[5], NULL), strtod(row[6], NULL));
     ck_assert_double_eq_tol(result.score, strtod(row[7], NULL), 1e-6);
-    json_decref(hyps);
-    json_decref(refs);
+    texts_free(&t);
 }
 
 START_TEST(scores_of_sacrebleus_unit_tests)
@@ -171,33 +122,13 @@ START_TEST(scores_from_statistics)
 }
 END_TEST
 
-/* text with one space between what white space separates. Free it. */
-static char *tokens_of(tfm_text text)
-{
-    char *out = malloc(text.size + 1);
-    size_t n = 0;
-
-    for (size_t pos = 0; pos < text.size;) {
-        const tfm_eval_char c = tfm_eval_char_at(text, pos);
-        if (!tfm_eval_is_space(c.code)) {
-            memcpy(out + n, text.data + pos, c.size);
-            n += c.size;
-        } else if (n && out[n - 1] != ' ') {
-            out[n++] = ' ';
-        }
-        pos += c.size;
-    }
-    out[n - (n && out[n - 1] == ' ')] = '\0';
-    return out;
-}
-
 /* want: the reference's string. 13a and intl leave single spaces; none and char leave the white space of the line. */
-static void check_tokens(tfm_bleu_line *line, tfm_text raw, uint32_t tokenize, const char *want, size_t number)
+static void check_tokens(tfm_line *line, tfm_text raw, uint32_t tokenize, const char *want, size_t number)
 {
     tfm_bleu_options o = defaults();
 
     o.tokenize = tokenize;
-    tfm_bleu_line_set(line, raw, &o);
+    tfm_bleu_tokenize(line, raw, &o);
     char *got = tokens_of((tfm_text){line->text.data, line->text.size});
     char *squeezed = tokens_of((tfm_text){want, strlen(want)});
     if (tokenize == TFM_BLEU_TOKENIZE_13A || tokenize == TFM_BLEU_TOKENIZE_INTL) ck_assert_str_eq(squeezed, want);
@@ -210,19 +141,19 @@ START_TEST(tokenizers_are_sacrebleus)
 {
     const tfm_allocator a = tfm_allocator_or_default(NULL);
     lines l = read_data("bleu/tokenizers.gold.jsonl.gz");
-    tfm_bleu_line line;
+    tfm_line line;
 
-    tfm_bleu_line_init(&line, &a);
+    tfm_line_init(&line, &a);
     ck_assert_uint_eq(l.count, 426);
     for (size_t i = 0; i < l.count; i++) {
         json_t *json = json_loadb(l.line[i].data, l.line[i].size, 0, NULL);
         const json_t *text = json_object_get(json, "text");
         const tfm_text raw = {json_string_value(text), json_string_length(text)};
-        for (uint32_t t = 0; t < 4; t++)
+        for (uint32_t t = 0; t < 5; t++)
             check_tokens(&line, raw, t, json_string_value(json_object_get(json, tokenizers[t])), i + 1);
         json_decref(json);
     }
-    tfm_bleu_line_free(&line);
+    tfm_line_free(&line);
     lines_free(&l);
 }
 END_TEST
@@ -237,17 +168,17 @@ static void check_13a_columns(const tfm_bleu_result *r, const char *const *colum
     check_counts(r->totals, columns[4], system);
 }
 
-/* row: a line of the expectations; columns 6 to 10 are 13a, 13a lower case, intl, none, char. */
+/* row: a line of the expectations; columns 6 to 11 are 13a, 13a lower case, intl, none, char, zh. */
 static void check_system(const lines *hyps, const lines *refs, const char *const *row)
 {
     static const uint32_t tokenize[] = {TFM_BLEU_TOKENIZE_13A, TFM_BLEU_TOKENIZE_13A, TFM_BLEU_TOKENIZE_INTL,
-                                        TFM_BLEU_TOKENIZE_NONE, TFM_BLEU_TOKENIZE_CHAR};
+                                        TFM_BLEU_TOKENIZE_NONE, TFM_BLEU_TOKENIZE_CHAR, TFM_BLEU_TOKENIZE_ZH};
     const tfm_text *streams[] = {refs->line};
     tfm_bleu_options o = defaults();
     tfm_bleu_result r;
     tfm_error error;
 
-    for (size_t k = 0; k < 5; k++) {
+    for (size_t k = 0; k < 6; k++) {
         o.tokenize = tokenize[k];
         o.lowercase = k == 1;
         ck_assert_ok(tfm_bleu(&r, sizeof r, hyps->line, hyps->count, streams, 1, &o, &error), error);
@@ -258,25 +189,7 @@ static void check_system(const lines *hyps, const lines *refs, const char *const
 
 START_TEST(systems_of_wmt17)
 {
-    lines refs = read_data("bleu/wmt17_en_de/ref.de.gz"), l = read_data("bleu/wmt17_en_de_expected.tsv");
-    const char *row[MAX_FIELDS];
-    size_t checked = 0;
-
-    ck_assert_uint_eq(refs.count, 3004);
-    for (size_t i = 2; i < l.count; i++) {
-        char name[256];
-        ck_assert_uint_eq(cut(l.line[i], row), 24);
-        snprintf(name, sizeof name, "bleu/wmt17_en_de/%s.gz", row[0]);
-        if (!data_present(name)) continue; /* half of the systems are there */
-        lines hyps = read_data(name);
-        ck_assert_uint_eq(hyps.count, refs.count);
-        check_system(&hyps, &refs, row);
-        lines_free(&hyps);
-        checked++;
-    }
-    ck_assert_uint_ge(checked, 8);
-    lines_free(&refs);
-    lines_free(&l);
+    each_system(check_system);
 }
 END_TEST
 

@@ -141,7 +141,14 @@ static void null_mathematics(void)
 {
     const tfm_text *refs = lines_of_text, missing = {NULL, 4};
     tfm_bleu_result r;
+    tfm_comparison c;
 
+    REFUSED(tfm_chrf(NULL, sizeof r, lines_of_text, 3, &refs, 1, NULL, NULL));
+    REFUSED(tfm_ter(NULL, sizeof r, lines_of_text, 3, &refs, 1, NULL, NULL));
+    REFUSED(tfm_compare(NULL, sizeof r, lines_of_text, lines_of_text, 3, &refs, 1, TFM_METRIC_BLEU, NULL, 2, 1, NULL));
+    REFUSED(tfm_compare(&c, sizeof c, NULL, lines_of_text, 3, &refs, 1, TFM_METRIC_BLEU, NULL, 2, 1, NULL));
+    REFUSED(tfm_compare(&c, sizeof c, lines_of_text, NULL, 3, &refs, 1, TFM_METRIC_BLEU, NULL, 2, 1, NULL));
+    REFUSED(tfm_compare(&c, sizeof c, lines_of_text, lines_of_text, 3, NULL, 1, TFM_METRIC_BLEU, NULL, 2, 1, NULL));
     REFUSED(tfm_bleu(NULL, sizeof r, lines_of_text, 3, &refs, 1, NULL, NULL));
     REFUSED(tfm_bleu(&r, sizeof r, NULL, 3, &refs, 1, NULL, NULL));
     REFUSED(tfm_bleu(&r, sizeof r, lines_of_text, 3, NULL, 1, NULL, NULL));
@@ -154,6 +161,8 @@ static void null_mathematics(void)
     tfm_trainer_options_init(NULL, sizeof(tfm_trainer_options));
     tfm_attention_options_init(NULL, sizeof(tfm_attention_options));
     tfm_bleu_options_init(NULL, sizeof(tfm_bleu_options));
+    tfm_chrf_options_init(NULL, sizeof(tfm_chrf_options));
+    tfm_ter_options_init(NULL, sizeof(tfm_ter_options));
     tfm_measure_options_init(NULL, sizeof(tfm_measure_options));
     REFUSED(tfm_measure_product(NULL, 0, 1, 1, 1, NULL, NULL));
 }

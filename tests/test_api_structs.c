@@ -76,6 +76,22 @@ static tfm_status use_bleu_options(const void *options)
     return tfm_bleu(&r, sizeof r, lines_of_text, 3, &refs, 1, options, &error);
 }
 
+static tfm_status use_chrf_options(const void *options)
+{
+    const tfm_text *refs = lines_of_text;
+    tfm_metric_result r;
+
+    return tfm_chrf(&r, sizeof r, lines_of_text, 3, &refs, 1, options, &error);
+}
+
+static tfm_status use_ter_options(const void *options)
+{
+    const tfm_text *refs = lines_of_text;
+    tfm_metric_result r;
+
+    return tfm_ter(&r, sizeof r, lines_of_text, 3, &refs, 1, options, &error);
+}
+
 static tfm_status use_measure_options(const void *options)
 {
     tfm_measurement r;
@@ -117,6 +133,14 @@ static void init_bleu(void *o, size_t size)
 {
     tfm_bleu_options_init(o, size);
 }
+static void init_chrf(void *o, size_t size)
+{
+    tfm_chrf_options_init(o, size);
+}
+static void init_ter(void *o, size_t size)
+{
+    tfm_ter_options_init(o, size);
+}
 static void init_load(void *o, size_t size)
 {
     tfm_load_options_init(o, size);
@@ -143,6 +167,8 @@ static const struct {
     {sizeof(tfm_trainer_options), offsetof(tfm_trainer_options, memory), init_trainer, use_trainer_options},
     {sizeof(tfm_attention_options), sizeof(tfm_attention_options), init_attention, use_attention_options},
     {sizeof(tfm_bleu_options), sizeof(tfm_bleu_options), init_bleu, use_bleu_options},
+    {sizeof(tfm_chrf_options), sizeof(tfm_chrf_options), init_chrf, use_chrf_options},
+    {sizeof(tfm_ter_options), sizeof(tfm_ter_options), init_ter, use_ter_options},
     {sizeof(tfm_measure_options), sizeof(tfm_measure_options), init_measure, use_measure_options},
     {sizeof(tfm_load_options), sizeof(tfm_load_options), init_load, use_load_options},
     {sizeof(tfm_request), sizeof(tfm_request), init_request, use_request},
@@ -273,6 +299,20 @@ static void fill_bleu(void *result, size_t size)
     ck_assert_ok(tfm_bleu(result, size, lines_of_text, 3, &refs, 1, NULL, &error), error);
 }
 
+static void fill_metric(void *result, size_t size)
+{
+    const tfm_text *refs = lines_of_text;
+
+    ck_assert_ok(tfm_chrf(result, size, lines_of_text, 3, &refs, 1, NULL, &error), error);
+}
+
+static void fill_comparison(void *result, size_t size)
+{
+    const tfm_text *refs = lines_of_text;
+
+    ck_assert_ok(tfm_compare(result, size, lines_of_text, lines_of_text, 3, &refs, 1, TFM_METRIC_TER, NULL, 2, 1, &error), error);
+}
+
 static void fill_report(void *result, size_t size)
 {
     tfm_trainer *t = trainer_make();
@@ -318,6 +358,8 @@ START_TEST(results_are_cut_to_what_the_caller_knows)
                    {fill_report, sizeof(tfm_data_report), sizeof(tfm_data_report)},
                    {fill_progress, sizeof(tfm_progress), offsetof(tfm_progress, steps_total)},
                    {fill_profile, sizeof(tfm_profile_entry), sizeof(tfm_profile_entry)},
+                   {fill_metric, sizeof(tfm_metric_result), sizeof(tfm_metric_result)},
+                   {fill_comparison, sizeof(tfm_comparison), sizeof(tfm_comparison)},
                    {fill_measurement, sizeof(tfm_measurement), offsetof(tfm_measurement, seconds)}};
 
     for (size_t r = 0; r < sizeof results / sizeof *results; r++) {

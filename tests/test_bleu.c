@@ -235,7 +235,7 @@ START_TEST(invalid_utf8_is_opaque)
                                       "\xC0\xAF", "\x80"};
     tfm_bleu_options o = defaults();
 
-    for (o.tokenize = 0; o.tokenize <= TFM_BLEU_TOKENIZE_CHAR; o.tokenize++)
+    for (o.tokenize = 0; o.tokenize <= TFM_BLEU_TOKENIZE_ZH; o.tokenize++)
         for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
             for (o.lowercase = 0; o.lowercase < 2; o.lowercase++) {
                 char line[32];
@@ -293,8 +293,8 @@ START_TEST(options_out_of_range_are_refused)
     const tfm_text a = text("a"), *refs[] = {&a};
     tfm_bleu_options o = defaults();
 
-    o.tokenize = 4;
-    check_refused(&a, 1, refs, 1, &o, "tokenize is 4, not in 0..3");
+    o.tokenize = 5;
+    check_refused(&a, 1, refs, 1, &o, "tokenize is 5, not in 0..4");
     o = defaults(), o.smooth = 4;
     check_refused(&a, 1, refs, 1, &o, "smooth is 4, not in 0..3");
     o = defaults(), o.max_order = 0;
@@ -381,7 +381,7 @@ static Suite *suite(void)
     tcase_add_test(c, c38_shapes_that_do_not_fit_are_refused);
     tcase_add_test(c, options_out_of_range_are_refused);
     tcase_add_test(c, a_result_of_another_size_gets_what_fits);
-    tcase_add_loop_test(c, every_failed_allocation_is_reported, 0, TFM_BLEU_TOKENIZE_CHAR + 1);
+    tcase_add_loop_test(c, every_failed_allocation_is_reported, 0, TFM_BLEU_TOKENIZE_ZH + 1);
     suite_add_tcase(s, c);
     return s;
 }

@@ -10,12 +10,12 @@ typedef const char *const cases[][2]; /* a line and its tokens */
 static void check_tokens(const char *raw, const char *want, const tfm_bleu_options *options)
 {
     const tfm_allocator a = tfm_allocator_or_default(NULL);
-    tfm_bleu_line line;
+    tfm_line line;
     char got[256];
     size_t n = 0;
 
-    tfm_bleu_line_init(&line, &a);
-    tfm_bleu_line_set(&line, (tfm_text){raw, strlen(raw)}, options);
+    tfm_line_init(&line, &a);
+    tfm_bleu_tokenize(&line, (tfm_text){raw, strlen(raw)}, options);
     ck_assert_uint_lt(line.text.size, sizeof got);
     for (size_t i = 0; i < line.text.size; i++) {
         const char c = line.text.data[i];
@@ -24,7 +24,7 @@ static void check_tokens(const char *raw, const char *want, const tfm_bleu_optio
     if (n && got[n - 1] == ' ') n--;
     got[n] = '\0';
     ck_assert_str_eq(got, want);
-    tfm_bleu_line_free(&line);
+    tfm_line_free(&line);
 }
 
 #define CHECK_CASES(list, options) \

@@ -366,6 +366,25 @@ START_TEST(attention_on_buffers)
 }
 END_TEST
 
+START_TEST(other_metrics_and_significance)
+{
+    const tfm::texts refs = {"the cat sat on the mat", "hello there"}, hyps = {"the cat sat on a mat", "hello"};
+    tfm::chrf_options words;
+    words.word_order = 2;
+    ck_assert(near(tfm::chrf(refs, {refs}).score, 100, 1e-9));
+    ck_assert(!near(tfm::chrf(hyps, {refs}, words).score, tfm::chrf(hyps, {refs}).score, 1));
+    ck_assert(near(tfm::ter(hyps, {refs}).score, 25, 1e-9));
+    ck_assert(near(tfm::ter(hyps, {refs, hyps}).score, 0, 1e-9));
+    require_status(TFM_E_INVALID, "2 hypotheses, but 1 references", [&] { tfm::chrf(hyps, {{"one"}}); });
+    const tfm_comparison c = tfm::compare(hyps, refs, {refs}, tfm::ter_options(), 50, 7);
+    ck_assert(near(c.score[0], 25, 1e-9) && near(c.score[1], 0, 1e-9));
+    ck_assert(near(tfm::compare(hyps, refs, {refs}).score[1], 100, 1e-9));
+    ck_assert(near(tfm::compare(hyps, refs, {refs}, words, 10).score[1], 100, 1e-9));
+    require_status(TFM_E_INVALID, "n_samples is 1", [&] { tfm::compare(hyps, refs, {refs}, tfm::bleu_options(), 1); });
+    require_status(TFM_E_INVALID, "1 translations of the baseline", [&] { tfm::compare({"a"}, refs, {refs}); });
+}
+END_TEST
+
 START_TEST(bleu_of_several_references)
 {
     const strings hyps = {"the cat sat on the mat", "there is a dog here"};
@@ -412,5 +431,5 @@ int main()
                       trainers_move_with_their_lambdas, training_is_cancelled, what_progress_throws_comes_out_of_run,
                       ranks_are_summed_by_a_lambda, trainers_tell_their_log, n_best_lists, pairs_are_scored, samples_are_repeatable, translations_begin_with_their_prefix, what_is_forbidden_does_not_come,
                       attention_of_a_pair, translation_is_watched_and_cancelled, time_is_accounted_for,
-                      attention_on_buffers, bleu_of_several_references, measuring, versions_agree});
+                      attention_on_buffers, bleu_of_several_references, other_metrics_and_significance, measuring, versions_agree});
 }

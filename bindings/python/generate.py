@@ -36,6 +36,7 @@ CLASSES = {
     "ProfileKind": (r"TFM_PROFILE_(\w+)", "What an entry of a profile counts."),
     "BleuTokenize": (r"TFM_BLEU_TOKENIZE_(\w+)", "How BLEU cuts its text."),
     "BleuSmooth": (r"TFM_BLEU_SMOOTH_(\w+)", "What BLEU makes of a precision of zero."),
+    "MetricKind": (r"TFM_METRIC_(\w+)", "How translations are judged."),
 }
 VERSION = re.compile(r"TFM_VERSION_(MAJOR|MINOR|PATCH)")
 
@@ -48,6 +49,8 @@ OPTIONS = {
     "tfm_trainer_options": "TrainerOptions",
     "tfm_attention_options": "AttentionOptions",
     "tfm_bleu_options": "BleuOptions",
+    "tfm_chrf_options": "ChrfOptions",
+    "tfm_ter_options": "TerOptions",
     "tfm_measure_options": "MeasureOptions",
 }
 RECORDS = {
@@ -57,6 +60,8 @@ RECORDS = {
     "tfm_model_costs": "ModelCosts",
     "tfm_profile_entry": "ProfileEntry",
     "tfm_bleu_result": "BleuResult",
+    "tfm_metric_result": "MetricResult",
+    "tfm_comparison": "Comparison",
     "tfm_measurement": "Measurement",
 }
 INTERNAL = {"tfm_error", "tfm_allocator", "tfm_text", "tfm_ids", "tfm_parameter", "tfm_request"}

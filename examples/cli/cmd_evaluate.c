@@ -1,4 +1,4 @@
-/* tfm evaluate: BLEU with the signature that says which BLEU it is. */
+/* tfm evaluate: BLEU, chrF and TER with the signature that says which, and whether a system beats another. */
 #include "commands.h"
 #include "console.h"
 #include "text_file.h"
@@ -9,11 +9,14 @@
 enum { MOST_REFERENCES = 64 };
 
 typedef struct evaluate_args {
-    const char *hyp;
+    const char *hyp, *baseline;
     string_list refs;
-    uint32_t metric, tokenize, smooth, sentence, replace_invalid;
+    uint32_t metric, tokenize, smooth, sentence, replace_invalid, lowercase, samples;
+    uint64_t seed;
     float smooth_value;
     tfm_bleu_options bleu;
+    tfm_chrf_options chrf;
+    tfm_ter_options ter;
 } evaluate_args;
 
 #define AT(field) .offset = offsetof(evaluate_args, field)
@@ -23,64 +26,117 @@ static const option_row rows[] = {
     {"hyp", "FILE", "translations to judge, one a line; '-' is standard input", OPTION_TEXT, .required = true, AT(hyp)},
     {"ref", "FILE", "reference translations, as many lines; give it several times for several references", OPTION_LIST,
      .required = true, AT(refs)},
-    {"metric", "bleu", "what is computed: bleu (Papineni et al. 2002)", OPTION_CHOICE, AT(metric)},
-    {"tokenize", "13a|none|intl|char",
+    {"metric", "bleu|chrf|ter",
+     "what is computed: bleu (Papineni et al. 2002), chrf (Popovic 2015) or, less being better, ter (Snover et al. 2006)", OPTION_CHOICE,
+     AT(metric)},
+    {"lowercase", NULL, "bleu, chrf: ignore the case of letters", OPTION_FLAG, AT(lowercase)},
+    {"sentence", NULL, "the score of each line instead of the corpus", OPTION_FLAG, AT(sentence)},
+    {"replace-invalid", NULL, "invalid UTF-8 becomes U+FFFD instead of an error", OPTION_FLAG, AT(replace_invalid)},
+    {.kind = OPTION_HEADING, .help = "BLEU"},
+    {"tokenize", "13a|none|intl|char|zh",
      "how lines become tokens: 13a as mteval and sacreBLEU; none: the text is tokenised, "
-     "split at spaces; intl: mteval-v14 international; char: characters",
+     "split at spaces; intl: mteval-v14 international; char: characters; zh: Chinese characters, the rest as 13a",
      OPTION_CHOICE, AT(tokenize)},
-    {"lowercase", NULL, "ignore the case of letters", OPTION_FLAG, AT(bleu.lowercase)},
     {"compound-split", NULL, "split hyphenated words, as the figures of the paper were made", OPTION_FLAG,
      AT(bleu.compound_split)},
     {"smooth", "exp|none|floor|add-k", "what an n-gram order without any match counts", OPTION_CHOICE, AT(smooth)},
     {"smooth-value", "X", "of floor and add-k; default: 0.1 and 1", OPTION_FLOAT, AT(smooth_value)},
     {"max-order", "N", "longest n-gram", OPTION_U32, .low = 1, .high = 8, AT(bleu.max_order)},
-    {"sentence", NULL, "the BLEU of each line instead of the corpus", OPTION_FLAG, AT(sentence)},
-    {"replace-invalid", NULL, "invalid UTF-8 becomes U+FFFD instead of an error", OPTION_FLAG, AT(replace_invalid)},
+    {.kind = OPTION_HEADING, .help = "chrF"},
+    {"char-order", "N", "longest n-gram of characters", OPTION_U32, .low = 1, .high = 10, AT(chrf.char_order)},
+    {"word-order", "N", "longest n-gram of words; 2 makes chrF++", OPTION_U32, .low = 0, .high = 6, AT(chrf.word_order)},
+    {"beta", "X", "how many times as much as precision recall counts", OPTION_FLOAT, AT(chrf.beta)},
+    {"whitespace", NULL, "white space counts as characters", OPTION_FLAG, AT(chrf.whitespace)},
+    {"eps-smoothing", NULL, "all orders count, as in chrF++.py", OPTION_FLAG, AT(chrf.eps_smoothing)},
+    {.kind = OPTION_HEADING, .help = "TER"},
+    {"case-sensitive", NULL, "the case of letters counts", OPTION_FLAG, AT(ter.case_sensitive)},
+    {"normalize", NULL, "set off punctuation first", OPTION_FLAG, AT(ter.normalized)},
+    {"no-punctuation", NULL, "remove punctuation", OPTION_FLAG, AT(ter.no_punctuation)},
+    {"asian-support", NULL, "the two above know Chinese and Japanese", OPTION_FLAG, AT(ter.asian_support)},
+    {.kind = OPTION_HEADING, .help = "Significance"},
+    {"baseline", "FILE", "translations of another system: is the one of --hyp better? Paired bootstrap resampling (Koehn 2004)", OPTION_TEXT,
+     AT(baseline)},
+    {"samples", "N", "that are drawn", OPTION_U32, .low = 2, .high = 1000000, AT(samples)},
+    {"seed", "N", "of the samples", OPTION_U64, AT(seed)},
     {.kind = OPTION_END},
 };
 
 typedef struct evaluation {
     const evaluate_args *args;
-    text_lines hyp, refs[MOST_REFERENCES];
+    text_lines hyp, baseline, refs[MOST_REFERENCES];
     size_t n_refs;
 } evaluation;
+
+static int read_beside(text_lines *lines, const char *path, const evaluation *e)
+{
+    if (!text_lines_read(lines, path, e->args->replace_invalid)) return EXIT_FAILURE;
+    return text_counts_match(e->args->hyp, e->hyp.size, path, lines->size) ? EXIT_SUCCESS : EXIT_FAILURE;
+}
 
 static int read_all(evaluation *e)
 {
     const evaluate_args *args = e->args;
+    int code = EXIT_SUCCESS;
     if (args->refs.size > MOST_REFERENCES)
         return console_usage("%zu --ref, more than %d", args->refs.size, MOST_REFERENCES);
+    if (args->baseline && args->sentence) return console_usage("--baseline and --sentence exclude each other");
     e->n_refs = args->refs.size;
     if (!text_lines_read(&e->hyp, args->hyp, args->replace_invalid)) return EXIT_FAILURE;
-    for (size_t r = 0; r < e->n_refs; r++) {
-        if (!text_lines_read(&e->refs[r], args->refs.items[r], args->replace_invalid)) return EXIT_FAILURE;
-        if (!text_counts_match(args->hyp, e->hyp.size, args->refs.items[r], e->refs[r].size)) return EXIT_FAILURE;
-    }
-    if (e->hyp.size == 0) return console_fail("%s is empty; there is nothing to judge", args->hyp);
+    for (size_t r = 0; r < e->n_refs && !code; r++) code = read_beside(&e->refs[r], args->refs.items[r], e);
+    if (!code && args->baseline) code = read_beside(&e->baseline, args->baseline, e);
+    if (!code && e->hyp.size == 0) return console_fail("%s is empty; there is nothing to judge", args->hyp);
+    return code;
+}
+
+static void references_from(const evaluation *e, size_t first, const tfm_text **refs)
+{
+    for (size_t r = 0; r < e->n_refs; r++) refs[r] = e->refs[r].lines + first;
+}
+
+/* Of lines first .. first + n. BLEU alone fills more than score and signature. */
+static int judge(const evaluation *e, size_t first, size_t n, tfm_bleu_result *result)
+{
+    const tfm_text *refs[MOST_REFERENCES], *hyps = e->hyp.lines + first;
+    tfm_metric_result other = {0};
+    tfm_status status;
+    tfm_error error;
+
+    references_from(e, first, refs);
+    if (e->args->metric == TFM_METRIC_BLEU)
+        status = tfm_bleu(result, sizeof *result, hyps, n, refs, e->n_refs, &e->args->bleu, &error);
+    else if (e->args->metric == TFM_METRIC_CHRF)
+        status = tfm_chrf(&other, sizeof other, hyps, n, refs, e->n_refs, &e->args->chrf, &error);
+    else
+        status = tfm_ter(&other, sizeof other, hyps, n, refs, e->n_refs, &e->args->ter, &error);
+    if (status) return console_fail("%s", error.message);
+    if (e->args->metric == TFM_METRIC_BLEU) return EXIT_SUCCESS;
+    result->score = other.score;
+    memcpy(result->signature, other.signature, sizeof other.signature);
     return EXIT_SUCCESS;
 }
 
-static int bleu(const evaluation *e, size_t first, size_t n, tfm_bleu_result *result)
+/* chrF is called by its beta and by whether words count: chrF2++. */
+static void print_name(const evaluate_args *args)
 {
-    const tfm_text *refs[MOST_REFERENCES];
-    tfm_error error;
-    for (size_t r = 0; r < e->n_refs; r++) refs[r] = e->refs[r].lines + first;
-    if (tfm_bleu(result, sizeof *result, e->hyp.lines + first, n, refs, e->n_refs, &e->args->bleu, &error))
-        return console_fail("%s", error.message);
-    return EXIT_SUCCESS;
+    if (args->metric == TFM_METRIC_BLEU) printf("BLEU");
+    if (args->metric == TFM_METRIC_CHRF) printf("chrF%g%s", (double)args->chrf.beta, args->chrf.word_order ? "++" : "");
+    if (args->metric == TFM_METRIC_TER) printf("TER");
 }
 
 static int print_corpus(const evaluation *e)
 {
     tfm_bleu_result b;
-    const int code = bleu(e, 0, e->hyp.size, &b);
+    const int code = judge(e, 0, e->hyp.size, &b);
     if (code) return code;
-    printf("BLEU = %.2f ", b.score);
-    for (uint32_t n = 0; n < e->args->bleu.max_order; n++) printf("%s%.1f", n ? "/" : "", b.precisions[n]);
-    printf(" (BP = %.3f ratio = %.3f hyp_len = %llu ref_len = %llu)\n", b.brevity,
-           (double)b.hyp_length / (double)(b.ref_length ? b.ref_length : 1), (unsigned long long)b.hyp_length,
-           (unsigned long long)b.ref_length);
-    printf("signature: %s\n", b.signature);
+    print_name(e->args);
+    printf(" = %.2f", b.score);
+    for (uint32_t n = 0; n < e->args->bleu.max_order && e->args->metric == TFM_METRIC_BLEU; n++)
+        printf("%s%.1f", n ? "/" : " ", b.precisions[n]);
+    if (e->args->metric == TFM_METRIC_BLEU)
+        printf(" (BP = %.3f ratio = %.3f hyp_len = %llu ref_len = %llu)", b.brevity,
+               (double)b.hyp_length / (double)(b.ref_length ? b.ref_length : 1), (unsigned long long)b.hyp_length,
+               (unsigned long long)b.ref_length);
+    printf("\nsignature: %s\n", b.signature);
     return EXIT_SUCCESS;
 }
 
@@ -88,7 +144,7 @@ static int print_sentences(const evaluation *e)
 {
     tfm_bleu_result b;
     for (size_t i = 0; i < e->hyp.size; i++) {
-        const int code = bleu(e, i, 1, &b);
+        const int code = judge(e, i, 1, &b);
         if (code) return code;
         printf("%.2f\n", b.score);
     }
@@ -96,29 +152,66 @@ static int print_sentences(const evaluation *e)
     return EXIT_SUCCESS;
 }
 
+static int print_comparison(const evaluation *e)
+{
+    const evaluate_args *args = e->args;
+    const void *const options[] = {&args->bleu, &args->chrf, &args->ter};
+    const char *const names[] = {args->baseline, args->hyp};
+    const tfm_text *refs[MOST_REFERENCES];
+    tfm_comparison c;
+    tfm_error error;
+
+    references_from(e, 0, refs);
+    if (tfm_compare(&c, sizeof c, e->baseline.lines, e->hyp.lines, e->hyp.size, refs, e->n_refs, args->metric, options[args->metric],
+                    args->samples, args->seed, &error))
+        return console_fail("%s", error.message);
+    for (int s = 0; s < 2; s++) {
+        print_name(args);
+        printf(" = %.2f (%.2f +- %.2f)  %s\n", c.score[s], c.mean[s], c.interval[s], names[s]);
+    }
+    printf("difference = %+.2f, p = %.4f: %s\n", c.score[1] - c.score[0], c.p_value,
+           c.p_value < 0.05 ? "significant at p < 0.05" : "not significant at p < 0.05");
+    printf("signature: %s|bs:%u|seed:%llu\n", c.signature, args->samples, (unsigned long long)args->seed);
+    return EXIT_SUCCESS;
+}
+
 static void init(void *place)
 {
     evaluate_args *args = place;
     tfm_bleu_options_init(&args->bleu, sizeof args->bleu);
+    tfm_chrf_options_init(&args->chrf, sizeof args->chrf);
+    tfm_ter_options_init(&args->ter, sizeof args->ter);
     args->smooth_value = -1;
+    args->samples = 1000;
+    args->seed = 12345;
+}
+
+static void settle(evaluate_args *args)
+{
+    static const uint32_t tokenizers[] = {TFM_BLEU_TOKENIZE_13A, TFM_BLEU_TOKENIZE_NONE, TFM_BLEU_TOKENIZE_INTL,
+                                          TFM_BLEU_TOKENIZE_CHAR, TFM_BLEU_TOKENIZE_ZH};
+    static const uint32_t smoothings[] = {TFM_BLEU_SMOOTH_EXP, TFM_BLEU_SMOOTH_NONE, TFM_BLEU_SMOOTH_FLOOR,
+                                          TFM_BLEU_SMOOTH_ADD_K};
+    static const uint32_t metrics[] = {TFM_METRIC_BLEU, TFM_METRIC_CHRF, TFM_METRIC_TER};
+
+    args->metric = metrics[args->metric];
+    args->bleu.tokenize = tokenizers[args->tokenize];
+    args->bleu.smooth = smoothings[args->smooth];
+    args->bleu.smooth_value = args->smooth_value;
+    args->bleu.effective_order = args->sentence;
+    args->bleu.lowercase = args->chrf.lowercase = args->lowercase;
 }
 
 static int run(void *place, const string_list *operands)
 {
     (void)operands;
-    static const uint32_t tokenizers[] = {TFM_BLEU_TOKENIZE_13A, TFM_BLEU_TOKENIZE_NONE, TFM_BLEU_TOKENIZE_INTL,
-                                          TFM_BLEU_TOKENIZE_CHAR};
-    static const uint32_t smoothings[] = {TFM_BLEU_SMOOTH_EXP, TFM_BLEU_SMOOTH_NONE, TFM_BLEU_SMOOTH_FLOOR,
-                                          TFM_BLEU_SMOOTH_ADD_K};
     evaluate_args *args = place;
     evaluation e = {.args = args};
-    args->bleu.tokenize = tokenizers[args->tokenize];
-    args->bleu.smooth = smoothings[args->smooth];
-    args->bleu.smooth_value = args->smooth_value;
-    args->bleu.effective_order = args->sentence;
+    settle(args);
     int code = read_all(&e);
-    if (!code) code = args->sentence ? print_sentences(&e) : print_corpus(&e);
+    if (!code) code = args->baseline ? print_comparison(&e) : args->sentence ? print_sentences(&e) : print_corpus(&e);
     text_lines_clear(&e.hyp);
+    text_lines_clear(&e.baseline);
     for (size_t r = 0; r < MOST_REFERENCES; r++) text_lines_clear(&e.refs[r]);
     return code;
 }
@@ -129,10 +222,13 @@ const command command_evaluate = {
     .usage = "--hyp FILE --ref FILE [options]",
     .text = "Prints BLEU (Papineni et al. 2002), from 0 to 100, more being better, with the precision of each n-gram "
             "order, and a signature that tells how it was computed: figures are comparable only when their signatures "
-            "are equal. The defaults are those of sacreBLEU.",
+            "are equal. The defaults are those of sacreBLEU. With --baseline two systems are compared: p is how often chance alone "
+            "would make a difference as large as theirs.",
     .examples = "  tfm translate --model en-de.tfm < test.en | tfm evaluate --hyp - --ref test.de\n"
                 "  tfm evaluate --hyp test.out --ref test.lc.tok.de --tokenize none --smooth none\n"
-                "  tfm evaluate --hyp test.out --ref a.de --ref b.de --sentence > scores\n",
+                "  tfm evaluate --hyp test.out --ref a.de --ref b.de --sentence > scores\n"
+                "  tfm evaluate --hyp test.out --ref test.de --metric chrf --word-order 2\n"
+                "  tfm evaluate --hyp new.out --baseline old.out --ref test.de\n",
     .options = rows,
     .args_size = sizeof(evaluate_args),
     .init = init,

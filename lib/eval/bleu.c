@@ -1,5 +1,4 @@
-/* BLEU of a corpus: counts summed over its sentences, the score from the sums, and the signature that names the
- * convention. */
+/* BLEU: counts of a sentence, the score from the sums of a corpus, and the signature that names the convention. */
 #include "eval/bleu.h"
 
 #include "eval/bleu_tokenize.h"
@@ -8,7 +7,16 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { MAX_ORDER = 8, MAX_SMOOTH = 1000000, VARIES = 0 };
+enum { MAX_ORDER = 8, MAX_SMOOTH = 1000000 };
+
+/* Statistics: matches of each order, n-grams of the hypothesis of each order, and two lengths. */
+enum { MATCHES = 0, TOTALS = MAX_ORDER, HYP_LENGTH = 2 * MAX_ORDER, REF_LENGTH, STATS };
+
+typedef struct judge {
+    tfm_bleu_options options;
+    tfm_line line;
+    tfm_ngrams ngrams;
+} judge;
 
 tfm_bleu_options tfm_bleu_defaults(void)
 {
@@ -17,9 +25,9 @@ tfm_bleu_options tfm_bleu_defaults(void)
 
 tfm_status tfm_bleu_check(const tfm_bleu_options *options, tfm_error *error)
 {
-    if (options->tokenize > TFM_BLEU_TOKENIZE_CHAR)
+    if (options->tokenize > TFM_BLEU_TOKENIZE_ZH)
         return tfm_fail(error, TFM_E_INVALID, "tokenize is %u, not in 0..%d", options->tokenize,
-                        TFM_BLEU_TOKENIZE_CHAR);
+                        TFM_BLEU_TOKENIZE_ZH);
     if (options->smooth > TFM_BLEU_SMOOTH_ADD_K)
         return tfm_fail(error, TFM_E_INVALID, "smooth is %u, not in 0..%d", options->smooth, TFM_BLEU_SMOOTH_ADD_K);
     if (!(options->smooth_value <= MAX_SMOOTH)) /* NaN too */
@@ -66,96 +74,99 @@ void tfm_bleu_score(tfm_bleu_result *result, const tfm_bleu_options *options)
 }
 
 /* printf is no choice for the value: its decimal point follows the locale of the process. */
-static void write_signature(char *out, size_t size, size_t n_refs, const tfm_bleu_options *options)
+static void sign(const void *state, char out[TFM_SIGNATURE], const char *refs)
 {
+    const tfm_bleu_options *options = &((const judge *)state)->options;
     static const char *const names[] = {"exp", "none", "floor", "add-k"};
     const bool has_value = options->smooth == TFM_BLEU_SMOOTH_FLOOR || options->smooth == TFM_BLEU_SMOOTH_ADD_K;
     const long long hundredths = llrint(smooth_value(options) * 100);
-    char refs[24] = "var", value[32] = "", order[16] = "";
+    char value[32] = "", order[16] = "";
 
-    if (n_refs != VARIES) snprintf(refs, sizeof refs, "%zu", n_refs);
     if (has_value) snprintf(value, sizeof value, "[%lld.%02d]", hundredths / 100, (int)(hundredths % 100));
     if (options->max_order != 4) snprintf(order, sizeof order, "|order:%u", options->max_order);
-    snprintf(out, size, "nrefs:%s|case:%s|eff:%s|tok:%s|smooth:%s%s%s%s|version:libtransformer-%d.%d.%d", refs,
+    snprintf(out, TFM_SIGNATURE, "nrefs:%s|case:%s|eff:%s|tok:%s|smooth:%s%s%s%s|version:libtransformer-%d.%d.%d", refs,
              options->lowercase ? "lc" : "mixed", options->effective_order ? "yes" : "no",
              tfm_bleu_tokenize_name(options->tokenize), names[options->smooth], value, order,
              options->compound_split ? "|split:yes" : "", TFM_VERSION_MAJOR, TFM_VERSION_MINOR, TFM_VERSION_PATCH);
 }
 
-/* Memory that the sentences of a corpus share. */
-typedef struct corpus {
-    const tfm_bleu_options *options;
-    tfm_bleu_result *result;
-    tfm_bleu_line line;
-    tfm_ngrams ngrams;
-    size_t n_refs; /* of the sentences so far; VARIES */
-} corpus;
-
-static uint64_t distance(uint64_t a, uint64_t b)
+static double distance(double a, double b)
 {
     return a < b ? b - a : a - b;
 }
 
 /* Tokens of text, its n-grams counted. */
-static size_t count(corpus *c, tfm_text text, uint64_t *matches)
+static double count(judge *j, tfm_text text, double *matches)
 {
-    tfm_bleu_line_set(&c->line, text, c->options);
-    const tfm_text tokens = {c->line.text.data, c->line.text.size};
-    return tfm_ngrams_count(&c->ngrams, tokens, c->options->max_order, matches);
+    tfm_bleu_tokenize(&j->line, text, &j->options);
+    const size_t n = tfm_ngrams_tokens(&j->ngrams, tfm_line_text(&j->line), false);
+    tfm_ngrams_count(&j->ngrams, n, j->options.max_order, matches);
+    return (double)n;
 }
 
-/* Counts the references that are not empty, or the first when all are, which adds nothing; returns how many count. */
-static size_t add_references(corpus *c, const tfm_text *const *refs, size_t n_refs, size_t i, size_t *lengths)
+/* Of several references the length counts that is closest, then shortest. */
+static bool add(void *state, double *stats, tfm_text hyp, const tfm_text *refs, size_t n_refs)
 {
-    size_t n = 0;
+    judge *j = state;
 
-    for (size_t r = 0; r < n_refs; r++)
-        if (refs[r][i].size) lengths[n++] = count(c, refs[r][i], NULL);
-    if (!n) lengths[n++] = 0;
-    return n;
-}
-
-static tfm_status add_sentence(corpus *c, tfm_text hyp, const tfm_text *const *refs, size_t n_refs, size_t i,
-                               size_t *lengths, tfm_error *error)
-{
-    tfm_ngrams_clear(&c->ngrams);
-    const size_t n = add_references(c, refs, n_refs, i, lengths);
-    const size_t length = count(c, hyp, c->result->matches);
-    size_t closest = lengths[0];
-
-    if (c->line.text.bad || c->line.spare.bad || c->ngrams.bad)
-        return tfm_fail(error, TFM_E_NOMEM, "no memory for the n-grams of hypothesis %zu and its references", i + 1);
-    for (size_t r = 1; r < n; r++) {
-        const uint64_t d = distance(lengths[r], length), best = distance(closest, length);
-        if (d < best || (d == best && lengths[r] < closest)) closest = lengths[r];
+    tfm_ngrams_clear(&j->ngrams);
+    tfm_bleu_tokenize(&j->line, hyp, &j->options);
+    const double length = (double)tfm_ngrams_tokens(&j->ngrams, tfm_line_text(&j->line), false);
+    double closest = INFINITY;
+    for (size_t r = 0; r < n_refs; r++) {
+        const double n = count(j, refs[r], NULL), d = distance(n, length), best = distance(closest, length);
+        if (d < best || (d == best && n < closest)) closest = n;
     }
-    for (size_t order = 0; order < c->options->max_order && order < length; order++)
-        c->result->totals[order] += length - order;
-    c->result->hyp_length += length;
-    c->result->ref_length += closest;
-    c->n_refs = i && n != c->n_refs ? VARIES : n;
-    return TFM_OK;
+    count(j, hyp, stats + MATCHES);
+    for (uint32_t n = 0; n < j->options.max_order && n < length; n++) stats[TOTALS + n] += length - n;
+    stats[HYP_LENGTH] += length;
+    stats[REF_LENGTH] += closest;
+    return !tfm_line_bad(&j->line) && !j->ngrams.bad;
 }
 
-tfm_status tfm_bleu_corpus(tfm_bleu_result *result, const tfm_text *hyps, size_t n_hyps, const tfm_text *const *refs,
-                           size_t n_refs, const tfm_bleu_options *options, tfm_error *error)
+static tfm_bleu_result result_of(const double *stats)
 {
-    const tfm_allocator a = tfm_allocator_or_default(options->allocator);
-    corpus c = {.options = options, .result = result, .ngrams.allocator = a};
-    tfm_status status = TFM_OK;
-    size_t *lengths = tfm_alloc(&a, n_refs, sizeof *lengths);
+    tfm_bleu_result r = {.hyp_length = (uint64_t)stats[HYP_LENGTH], .ref_length = (uint64_t)stats[REF_LENGTH]};
 
-    if (!lengths) return tfm_fail(error, TFM_E_NOMEM, "no memory for the lengths of %zu references", n_refs);
-    *result = (tfm_bleu_result){0};
-    tfm_bleu_line_init(&c.line, &a);
-    for (size_t i = 0; i < n_hyps && status == TFM_OK; i++)
-        status = add_sentence(&c, hyps[i], refs, n_refs, i, lengths, error);
-    if (status == TFM_OK) {
-        tfm_bleu_score(result, options);
-        write_signature(result->signature, sizeof result->signature, c.n_refs, options);
+    for (int n = 0; n < MAX_ORDER; n++) {
+        r.matches[n] = (uint64_t)stats[MATCHES + n];
+        r.totals[n] = (uint64_t)stats[TOTALS + n];
     }
-    tfm_bleu_line_free(&c.line);
-    tfm_ngrams_free(&c.ngrams);
-    tfm_free(&a, lengths, n_refs, sizeof *lengths);
-    return status;
+    return r;
+}
+
+static double score(const void *state, const double *stats)
+{
+    tfm_bleu_result r = result_of(stats);
+
+    tfm_bleu_score(&r, &((const judge *)state)->options);
+    return r.score;
+}
+
+static void close(void *state, const tfm_allocator *a)
+{
+    judge *j = state;
+
+    tfm_line_free(&j->line);
+    tfm_ngrams_free(&j->ngrams);
+    tfm_free(a, j, 1, sizeof *j);
+}
+
+static const tfm_metric_kind bleu = {STATS, add, score, sign, close};
+
+bool tfm_bleu_open(tfm_metric *metric, const tfm_bleu_options *options, const tfm_allocator *a)
+{
+    judge *j = tfm_alloc(a, 1, sizeof *j);
+
+    if (!j) return false;
+    *j = (judge){.options = *options, .ngrams.allocator = *a};
+    tfm_line_init(&j->line, a);
+    *metric = (tfm_metric){&bleu, j, *a};
+    return true;
+}
+
+void tfm_bleu_result_of(tfm_bleu_result *result, const tfm_bleu_options *options, const double *stats)
+{
+    *result = result_of(stats);
+    tfm_bleu_score(result, options);
 }

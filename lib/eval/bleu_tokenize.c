@@ -1,45 +1,10 @@
-/* Tokenisations of BLEU, each a list of replacements over the whole line, because the tools that define them are
- * regular expressions whose results depend on that order. */
+/* Tokenisations of BLEU. */
 #include "eval/bleu_tokenize.h"
 
+#include "base/utf8.h"
 #include "eval/characters.h"
 
 #include <utf8proc.h>
-
-typedef bool char_class(int32_t code);
-
-/* Sets off what first, or first before second, matches; matches do not overlap. */
-typedef struct rule {
-    char_class *first, *second; /* second NULL: first alone */
-    bool before;                /* " 1 2"; else "1 2 "      */
-} rule;
-
-static bool is_digit(int32_t code)
-{
-    return code >= '0' && code <= '9';
-}
-
-static bool not_digit(int32_t code)
-{
-    return !is_digit(code);
-}
-
-static bool is_dash(int32_t code)
-{
-    return code == '-';
-}
-
-static bool is_stop(int32_t code)
-{
-    return code == '.' || code == ',';
-}
-
-/* ASCII punctuation and space without ' , - . */
-static bool is_13a_symbol(int32_t code)
-{
-    return (code >= ' ' && code <= '&') || (code >= '(' && code <= '+') || code == '/' ||
-           (code >= ':' && code <= '@') || (code >= '[' && code <= '`') || (code >= '{' && code <= '~');
-}
 
 static bool not_number(int32_t code)
 {
@@ -62,185 +27,107 @@ static bool is_symbol(int32_t code)
     return c >= UTF8PROC_CATEGORY_SM && c <= UTF8PROC_CATEGORY_SO;
 }
 
+/* What sacreBLEU's zh takes for Chinese. Its planes beyond the first were meant to be ideographs; as they are written there, they are two
+ * ranges of the first, with dashes, quotation marks and symbols among them. */
+static bool is_chinese(int32_t code)
+{
+    static const uint16_t ranges[][2] = {
+        {0x2001, 0x2A6D}, {0x2E80, 0x2FDF}, {0x2F81, 0x2FA1}, {0x2FF0, 0x303F}, {0x3100, 0x312F}, {0x31A0, 0x31BF}, {0x31C0, 0x31EF},
+        {0x3200, 0x33FF}, {0x3400, 0x4DB5}, {0x4E00, 0x9FBB}, {0xF900, 0xFA2D}, {0xFA30, 0xFA6A}, {0xFA70, 0xFAD9}, {0xFE10, 0xFE1F},
+        {0xFE30, 0xFE4F}, {0xFF00, 0xFFEF}};
+
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+        if (code >= ranges[i][0] && code <= ranges[i][1]) return true;
+    return false;
+}
+
 static bool is_any(int32_t code)
 {
     (void)code;
     return true;
 }
 
-/* The 13a rules were written for a line with a space at each end. */
-static const rule rules_13a[] = {
-    {is_13a_symbol, NULL, true}, {not_digit, is_stop, false}, {is_stop, not_digit, true}, {is_digit, is_dash, false}};
-static const rule rules_intl[] = {
+static bool is_odd_space(int32_t code)
+{
+    return code != ' ' && tfm_eval_is_space(code);
+}
+
+static const tfm_rule rules_intl[] = {
     {not_number, is_punctuation, false}, {is_punctuation, not_number, true}, {is_symbol, NULL, true}};
-static const rule rules_char[] = {{is_any, NULL, true}};
+static const tfm_rule rules_char[] = {{is_any, NULL, true}};
+static const tfm_rule rules_chinese[] = {{is_chinese, NULL, true}};
 
-void tfm_bleu_line_init(tfm_bleu_line *line, const tfm_allocator *a)
+static void apply_all(tfm_line *line, const tfm_rule *rules, size_t n)
 {
-    *line = (tfm_bleu_line){.text.allocator = *a, .spare.allocator = *a};
+    for (size_t i = 0; i < n; i++) tfm_line_apply(line, &rules[i]);
 }
 
-void tfm_bleu_line_free(tfm_bleu_line *line)
-{
-    tfm_buffer_free(&line->text);
-    tfm_buffer_free(&line->spare);
-}
-
-static tfm_text view(const tfm_bleu_line *line)
-{
-    return (tfm_text){line->text.data, line->text.size};
-}
-
-/* Appends the text's bytes from *done up to end to the spare, and moves *done to resume. */
-static void keep(tfm_bleu_line *line, size_t *done, size_t end, size_t resume)
-{
-    tfm_buffer_append(&line->spare, line->text.data + *done, end - *done);
-    *done = resume;
-}
-
-/* Ends a step: keeps the rest and makes the spare the text. A step that found nothing has done == 0. */
-static void finish(tfm_bleu_line *line, size_t done)
-{
-    if (!done) return;
-    keep(line, &done, line->text.size, line->text.size);
-    const tfm_buffer next = line->spare;
-    line->spare = line->text;
-    line->text = next;
-    line->spare.size = 0;
-}
-
-static void apply_rule(tfm_bleu_line *line, const rule *r)
-{
-    const tfm_text text = view(line);
-    size_t done = 0;
-
-    for (size_t pos = 0, next, end; pos < text.size; pos = end) {
-        const tfm_eval_char c = tfm_eval_char_at(text, pos);
-        next = end = pos + c.size;
-        if (!r->first(c.code)) continue;
-        if (r->second) {
-            if (next == text.size) break;
-            const tfm_eval_char d = tfm_eval_char_at(text, next);
-            if (!r->second(d.code)) continue;
-            end = next + d.size;
-        }
-        keep(line, &done, pos, pos);
-        if (r->before) tfm_buffer_append(&line->spare, " ", 1);
-        keep(line, &done, next, next);
-        tfm_buffer_append(&line->spare, " ", 1);
-        keep(line, &done, end, end);
-        if (!r->before) tfm_buffer_append(&line->spare, " ", 1);
-    }
-    finish(line, done);
-}
-
-static void replace(tfm_bleu_line *line, const char *from, const char *to)
-{
-    const size_t n = strlen(from);
-    const tfm_text text = view(line);
-    size_t done = 0;
-
-    for (size_t pos = 0; pos + n <= text.size; pos++) {
-        const char *p = memchr(text.data + pos, from[0], text.size - pos - n + 1);
-        if (!p) break;
-        pos = (size_t)(p - text.data);
-        if (memcmp(p, from, n)) continue;
-        keep(line, &done, pos, pos + n);
-        tfm_buffer_append(&line->spare, to, strlen(to));
-        pos += n - 1;
-    }
-    finish(line, done);
-}
-
-static void clean_13a(tfm_bleu_line *line)
+static void clean_13a(tfm_line *line)
 {
     static const char *const pairs[][2] = {{"<skipped>", ""}, {"-\n", ""},   {"\n", " "},  {"&quot;", "\""},
                                            {"&amp;", "&"},    {"&lt;", "<"}, {"&gt;", ">"}};
 
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) replace(line, pairs[i][0], pairs[i][1]);
-}
-
-/* Every white space becomes ' ', so that bytes tell where tokens end. */
-static void plain_spaces(tfm_bleu_line *line)
-{
-    const tfm_text text = view(line);
-    size_t done = 0;
-
-    for (size_t pos = 0, next; pos < text.size; pos = next) {
-        const tfm_eval_char c = tfm_eval_char_at(text, pos);
-        next = pos + c.size;
-        if (c.code == ' ' || !tfm_eval_is_space(c.code)) continue;
-        keep(line, &done, pos, next);
-        tfm_buffer_append(&line->spare, " ", 1);
-    }
-    finish(line, done);
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) tfm_line_replace(line, pairs[i][0], pairs[i][1]);
 }
 
 /*
  * s/(\S)-(\S)/$1 ##AT##-##AT## $2/g on the bytes of the tokens, as get_ende_bleu.sh runs perl: of a-b-c only the first
  * hyphen is split, since b belongs to the first match; of a-ü-c both are, since the second byte of the umlaut is free.
  */
-static void split_compounds(tfm_bleu_line *line)
+static void split_compounds(tfm_line *line)
 {
     static const char mark[] = " ##AT##-##AT## ";
-    const tfm_text text = view(line);
+    const tfm_text text = tfm_line_text(line);
     size_t done = 0;
 
     for (size_t i = 1, floor = 0; i + 1 < text.size; i++) {
         if (text.data[i] != '-' || i - 1 < floor || text.data[i - 1] == ' ' || text.data[i + 1] == ' ') continue;
-        keep(line, &done, i, i + 1);
+        tfm_line_keep(line, &done, i, i + 1);
         tfm_buffer_append(&line->spare, mark, sizeof mark - 1);
         floor = i + 2;
     }
-    finish(line, done);
+    tfm_line_finish(line, done);
 }
 
-/* Cuts off white space at the end. Going backwards, a character begins at the last byte that is no continuation. */
-static void trim_end(tfm_bleu_line *line)
+/* Without the white space at its beginning. */
+static tfm_text trim_start(tfm_text text)
 {
-    const tfm_text text = view(line);
-    size_t end = text.size;
+    size_t pos = 0;
 
-    while (end) {
-        size_t start = end - 1;
-        while (start && end - start < 4 && (text.data[start] & 0xC0) == 0x80) start--;
-        const tfm_eval_char c = tfm_eval_char_at(text, start);
-        if (start + c.size != end || !tfm_eval_is_space(c.code)) break;
-        end = start;
+    while (pos < text.size) {
+        const tfm_eval_char c = tfm_eval_char_at(text, pos);
+        if (!tfm_eval_is_space(c.code)) break;
+        pos += c.size;
     }
-    line->text.size = end;
+    return tfm_text_from(text, pos);
 }
 
-void tfm_bleu_line_set(tfm_bleu_line *line, tfm_text raw, const tfm_bleu_options *options)
+void tfm_bleu_tokenize(tfm_line *line, tfm_text raw, const tfm_bleu_options *options)
 {
-    static const struct {
-        const rule *rules;
-        size_t n;
-    } lists[] = {[TFM_BLEU_TOKENIZE_13A] = {rules_13a, 4},
-                 [TFM_BLEU_TOKENIZE_NONE] = {NULL, 0},
-                 [TFM_BLEU_TOKENIZE_INTL] = {rules_intl, 3},
-                 [TFM_BLEU_TOKENIZE_CHAR] = {rules_char, 1}};
-    const bool is_13a = options->tokenize == TFM_BLEU_TOKENIZE_13A;
+    const uint32_t tokenize = options->tokenize;
+    const bool is_13a = tokenize == TFM_BLEU_TOKENIZE_13A, is_zh = tokenize == TFM_BLEU_TOKENIZE_ZH;
 
     line->text.size = 0;
     if (is_13a) tfm_buffer_append(&line->text, " ", 1);
-    if (options->lowercase) tfm_eval_lower(&line->text, raw);
-    else tfm_buffer_append(&line->text, raw.data, raw.size);
-    trim_end(line);
+    tfm_line_add(line, is_zh ? trim_start(raw) : raw, options->lowercase);
+    tfm_line_trim_end(line);
     if (is_13a) {
         tfm_buffer_append(&line->text, " ", 1);
         clean_13a(line);
     }
-    for (size_t i = 0; i < lists[options->tokenize].n; i++) apply_rule(line, &lists[options->tokenize].rules[i]);
+    if (is_zh) apply_all(line, rules_chinese, 1);
+    if (is_13a || is_zh) apply_all(line, tfm_rules_western, TFM_RULES_WESTERN);
+    if (tokenize == TFM_BLEU_TOKENIZE_INTL) apply_all(line, rules_intl, 3);
+    if (tokenize == TFM_BLEU_TOKENIZE_CHAR) apply_all(line, rules_char, 1);
     if (options->compound_split) {
-        plain_spaces(line);
+        tfm_line_replace_class(line, is_odd_space, " ");
         split_compounds(line);
     }
 }
 
 const char *tfm_bleu_tokenize_name(uint32_t tokenize)
 {
-    static const char *const names[] = {"13a", "none", "intl", "char"};
+    static const char *const names[] = {"13a", "none", "intl", "char", "zh"};
 
     return names[tokenize];
 }

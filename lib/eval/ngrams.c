@@ -72,8 +72,7 @@ static uint32_t child(tfm_ngrams *ngrams, uint32_t parent, uint32_t symbol)
     return ngrams->slots[slot];
 }
 
-/* Fills tokens with the ids of the text's tokens; returns how many. */
-static size_t read_tokens(tfm_ngrams *ngrams, tfm_text text)
+size_t tfm_ngrams_tokens(tfm_ngrams *ngrams, tfm_text text, bool characters)
 {
     size_t n = 0;
     uint32_t id = 0; /* of the token so far; 0 between tokens */
@@ -81,11 +80,12 @@ static size_t read_tokens(tfm_ngrams *ngrams, tfm_text text)
     for (size_t pos = 0; pos < text.size && !ngrams->bad;) {
         const tfm_eval_char c = tfm_eval_char_at(text, pos);
         const size_t end = pos + c.size;
-        if (tfm_eval_is_space(c.code)) {
+        if (!characters && tfm_eval_is_space(c.code)) {
             pos = end;
             id = 0;
             continue;
         }
+        if (characters) id = 0;
         n += !id;
         while (pos < end) id = child(ngrams, id, (unsigned char)text.data[pos++]);
         if (!tfm_grow(&ngrams->allocator, &ngrams->tokens, &ngrams->token_capacity, n, sizeof *ngrams->tokens))
@@ -95,10 +95,8 @@ static size_t read_tokens(tfm_ngrams *ngrams, tfm_text text)
     return n;
 }
 
-size_t tfm_ngrams_count(tfm_ngrams *ngrams, tfm_text text, size_t max_order, uint64_t *matches)
+void tfm_ngrams_count(tfm_ngrams *ngrams, size_t n, size_t max_order, double *matches)
 {
-    const size_t n = read_tokens(ngrams, text);
-
     ngrams->text++;
     for (size_t start = 0; start < n && !ngrams->bad; start++) {
         uint32_t id = 0;
@@ -114,5 +112,4 @@ size_t tfm_ngrams_count(tfm_ngrams *ngrams, tfm_text text, size_t max_order, uin
             else if (node->count > node->limit) node->limit = node->count;
         }
     }
-    return n;
 }

@@ -131,14 +131,31 @@ static tfm_status use_attention(given g, tfm_error *error)
     return tfm_attention(out, weights, in, in, in, 5, 5, 3, 3, (const tfm_attention_options *)(void *)g.bytes, error);
 }
 
+static const tfm_text few_hyps[] = {FUZZ_TEXT("the cat sat on-line"), FUZZ_TEXT("a")},
+                      few_refs[] = {FUZZ_TEXT("The cat sat on line."), FUZZ_TEXT("")}, *const few[] = {few_refs};
+
 static tfm_status use_bleu(given g, tfm_error *error)
 {
-    static const tfm_text hyps[] = {FUZZ_TEXT("the cat sat on-line"), FUZZ_TEXT("a")},
-                          refs[] = {FUZZ_TEXT("The cat sat on line."), FUZZ_TEXT("")}, *const all[] = {refs};
     tfm_bleu_result result;
 
     CLEAR(tfm_bleu_options, allocator);
-    return tfm_bleu(&result, sizeof result, hyps, 2, all, 1, (const tfm_bleu_options *)(void *)g.bytes, error);
+    return tfm_bleu(&result, sizeof result, few_hyps, 2, few, 1, (const tfm_bleu_options *)(void *)g.bytes, error);
+}
+
+static tfm_status use_chrf(given g, tfm_error *error)
+{
+    tfm_metric_result result;
+
+    CLEAR(tfm_chrf_options, allocator);
+    return tfm_chrf(&result, sizeof result, few_hyps, 2, few, 1, (const tfm_chrf_options *)(void *)g.bytes, error);
+}
+
+static tfm_status use_ter(given g, tfm_error *error)
+{
+    tfm_metric_result result;
+
+    CLEAR(tfm_ter_options, allocator);
+    return tfm_ter(&result, sizeof result, few_hyps, 2, few, 1, (const tfm_ter_options *)(void *)g.bytes, error);
 }
 
 static tfm_status use_measure(given g, tfm_error *error)
@@ -173,7 +190,7 @@ static tfm_status use_words(given g, tfm_error *error)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static tfm_status (*const use[])(given, tfm_error *) = {
-        use_tokenizer, use_model, use_load, use_decoder, use_trainer, use_attention, use_bleu, use_measure, use_words};
+        use_tokenizer, use_model, use_load, use_decoder, use_trainer, use_attention, use_bleu, use_measure, use_words, use_chrf, use_ter};
     const given g = {malloc(size ? size - 1 : 0), size ? size - 1 : 0};
     tfm_error error = {0};
 

@@ -182,6 +182,7 @@ static void write_texts(void)
         write_text("text", name, texts[i]);
         write_text("learn", name, texts[i]);
         write_text("bleu", name, texts[i]);
+        write_text("metrics", name, texts[i]);
         write_text("lines", name, texts[i]);
     }
     gzFile file = gzopen(place("lines", "gzip"), "wb");
@@ -220,6 +221,8 @@ static void write_structs(void)
     STRUCT(5, attention_options);
     STRUCT(6, bleu_options);
     STRUCT(7, measure_options);
+    STRUCT(9, chrf_options);
+    STRUCT(10, ter_options);
     tfm_model *model = create("post", "all", NULL);
     tfm_model_get_options(&small, sizeof small, model);
     tfm_model_free(model);

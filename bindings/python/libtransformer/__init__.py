@@ -5,33 +5,35 @@
         print(translator.translate(["Guten Morgen!"])[0])
 
 Keyword options are the fields of the library's structs: TokenizerOptions, ModelOptions, LoadOptions, TranslatorOptions,
-TrainerOptions, AttentionOptions, BleuOptions, MeasureOptions list them. Every failure is a TransformerError.
+TrainerOptions, AttentionOptions, BleuOptions, ChrfOptions, TerOptions, MeasureOptions list them. Every failure is a TransformerError.
 """
 from . import measure
 from ._library import lib as _lib
 from .constants import (Activation, AttentionKind, BleuSmooth, BleuTokenize, Dtype, Event, Init, LengthNorm, LogLevel,
-                        NormOrder, Positions, ProfileKind, Sharing, Smoothing, Special, Start, Status, StopRule,
-                        TokenizerKind)
+                        MetricKind, NormOrder, Positions, ProfileKind, Sharing, Smoothing, Special, Start, Status,
+                        StopRule, TokenizerKind)
 from .errors import (BusyError, CancelledError, ClosedError, FileError, FormatError, InvalidError, OutOfMemoryError,
                      TransformerError, UnsupportedError)
-from .evaluation import bleu
+from .evaluation import bleu, chrf, compare, ter
 from .mathematics import attention
 from .model import Model, Parameters, model_costs
-from .options import (AttentionOptions, BleuOptions, LoadOptions, MeasureOptions, ModelOptions, TokenizerOptions,
-                      TrainerOptions, TranslatorOptions)
-from .records import BleuResult, DataReport, Measurement, Metrics, ModelCosts, ProfileEntry, SpecialIds
+from .options import (AttentionOptions, BleuOptions, ChrfOptions, LoadOptions, MeasureOptions, ModelOptions, TerOptions,
+                      TokenizerOptions, TrainerOptions, TranslatorOptions)
+from .records import (BleuResult, Comparison, DataReport, Measurement, MetricResult, Metrics, ModelCosts, ProfileEntry,
+                      SpecialIds)
 from .tokenizer import Tokenizer, utf8_check, utf8_repair
 from .trainer import Trainer
 from .translator import Hypothesis, Score, Translator
 
 __all__ = [
     "Activation", "AttentionKind", "AttentionOptions", "BleuOptions", "BleuResult", "BleuSmooth", "BleuTokenize",
-    "BusyError", "CancelledError", "ClosedError", "DataReport", "Dtype", "Event", "FileError", "FormatError",
-    "Hypothesis", "Init", "InvalidError", "LengthNorm", "LoadOptions", "LogLevel", "MeasureOptions", "Measurement",
-    "Metrics", "Model", "ModelCosts", "ModelOptions", "NormOrder", "OutOfMemoryError", "Parameters", "Positions",
-    "ProfileEntry", "ProfileKind", "Score", "Sharing", "Smoothing", "Special", "SpecialIds", "Start", "Status",
-    "StopRule", "Tokenizer", "TokenizerKind", "TokenizerOptions", "Trainer", "TrainerOptions", "TransformerError",
-    "Translator", "TranslatorOptions", "UnsupportedError", "attention", "bleu", "measure", "model_costs", "status_name",
+    "BusyError", "CancelledError", "ChrfOptions", "ClosedError", "Comparison", "DataReport", "Dtype", "Event",
+    "FileError", "FormatError", "Hypothesis", "Init", "InvalidError", "LengthNorm", "LoadOptions", "LogLevel",
+    "MeasureOptions", "Measurement", "MetricKind", "MetricResult", "Metrics", "Model", "ModelCosts", "ModelOptions",
+    "NormOrder", "OutOfMemoryError", "Parameters", "Positions", "ProfileEntry", "ProfileKind", "Score", "Sharing",
+    "Smoothing", "Special", "SpecialIds", "Start", "Status", "StopRule", "TerOptions", "Tokenizer", "TokenizerKind",
+    "TokenizerOptions", "Trainer", "TrainerOptions", "TransformerError", "Translator", "TranslatorOptions",
+    "UnsupportedError", "attention", "bleu", "chrf", "compare", "measure", "model_costs", "status_name", "ter",
     "utf8_check", "utf8_repair", "version",
 ]
 __version__: str = _lib.tfm_version().decode()

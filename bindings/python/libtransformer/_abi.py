@@ -327,6 +327,49 @@ class tfm_bleu_result(Structure):
     ]
 
 
+class tfm_chrf_options(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("char_order", c_uint32),
+        ("word_order", c_uint32),
+        ("beta", c_float),
+        ("lowercase", c_uint32),
+        ("whitespace", c_uint32),
+        ("eps_smoothing", c_uint32),
+        ("reserved", c_uint32),
+        ("allocator", POINTER(tfm_allocator)),
+    ]
+
+
+class tfm_ter_options(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("case_sensitive", c_uint32),
+        ("normalized", c_uint32),
+        ("no_punctuation", c_uint32),
+        ("asian_support", c_uint32),
+        ("reserved", c_uint32),
+        ("allocator", POINTER(tfm_allocator)),
+    ]
+
+
+class tfm_metric_result(Structure):
+    _fields_ = [
+        ("score", c_double),
+        ("signature", c_char * 160),
+    ]
+
+
+class tfm_comparison(Structure):
+    _fields_ = [
+        ("score", c_double * 2),
+        ("mean", c_double * 2),
+        ("interval", c_double * 2),
+        ("p_value", c_double),
+        ("signature", c_char * 160),
+    ]
+
+
 class tfm_measurement(Structure):
     _fields_ = [
         ("name", c_char_p),
@@ -440,6 +483,14 @@ PROTOTYPES: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     "tfm_bleu_options_init": (None, (POINTER(tfm_bleu_options), c_size_t)),
     "tfm_bleu": (c_int, (POINTER(tfm_bleu_result), c_size_t, POINTER(tfm_text), c_size_t, POINTER(POINTER(tfm_text)),
         c_size_t, POINTER(tfm_bleu_options), POINTER(tfm_error))),
+    "tfm_chrf_options_init": (None, (POINTER(tfm_chrf_options), c_size_t)),
+    "tfm_ter_options_init": (None, (POINTER(tfm_ter_options), c_size_t)),
+    "tfm_chrf": (c_int, (POINTER(tfm_metric_result), c_size_t, POINTER(tfm_text), c_size_t, POINTER(POINTER(tfm_text)),
+        c_size_t, POINTER(tfm_chrf_options), POINTER(tfm_error))),
+    "tfm_ter": (c_int, (POINTER(tfm_metric_result), c_size_t, POINTER(tfm_text), c_size_t, POINTER(POINTER(tfm_text)),
+        c_size_t, POINTER(tfm_ter_options), POINTER(tfm_error))),
+    "tfm_compare": (c_int, (POINTER(tfm_comparison), c_size_t, POINTER(tfm_text), POINTER(tfm_text), c_size_t,
+        POINTER(POINTER(tfm_text)), c_size_t, c_uint32, c_void_p, c_uint32, c_uint64, POINTER(tfm_error))),
     "tfm_measure_options_init": (None, (POINTER(tfm_measure_options), c_size_t)),
     "tfm_measure_kernel_count": (c_size_t, ()),
     "tfm_measure_twin_count": (c_size_t, ()),

@@ -237,12 +237,14 @@ class BleuTokenize(IntEnum):
     NONE: text is already tokenised: split at white space
     INTL: mteval-v14 --international-tokenization
     CHAR: every character is a token
+    ZH: every Chinese character is a token, the rest as 13a
     """
 
     V13A = 0
     NONE = 1
     INTL = 2
     CHAR = 3
+    ZH = 4
 
 
 class BleuSmooth(IntEnum):
@@ -258,3 +260,16 @@ class BleuSmooth(IntEnum):
     NONE = 1
     FLOOR = 2
     ADD_K = 3
+
+
+class MetricKind(IntEnum):
+    """How translations are judged.
+
+    BLEU: options: tfm_bleu_options
+    CHRF: options: tfm_chrf_options
+    TER: options: tfm_ter_options
+    """
+
+    BLEU = 0
+    CHRF = 1
+    TER = 2

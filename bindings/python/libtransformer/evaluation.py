@@ -1,37 +1,86 @@
 """Metrics of translations."""
-from ctypes import POINTER, byref, cast, sizeof
-from typing import TYPE_CHECKING, List, Sequence, Union
+from ctypes import POINTER, Array, Structure, byref, c_void_p, cast, sizeof
+from typing import TYPE_CHECKING, Any, Dict, List, Sequence, Tuple, Type, Union
 
-from ._abi import tfm_bleu_options, tfm_bleu_result, tfm_text
+from ._abi import (tfm_bleu_options, tfm_bleu_result, tfm_chrf_options, tfm_comparison, tfm_metric_result,
+                   tfm_ter_options, tfm_text)
 from ._convert import Line, fill, record, same_length, texts
 from ._library import lib
+from .constants import MetricKind
 from .errors import checked
-from .options import BleuOptions
-from .records import BleuResult
+from .options import BleuOptions, ChrfOptions, TerOptions
+from .records import BleuResult, Comparison, MetricResult
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+References = Union[Sequence[Line], Sequence[Sequence[Line]]]
 
-def bleu(hypotheses: Sequence[Line], references: Union[Sequence[Line], Sequence[Sequence[Line]]],
-         **options: "Unpack[BleuOptions]") -> BleuResult:
+_OPTIONS: Dict[MetricKind, Tuple[Type[Structure], Any, Any]] = {
+    MetricKind.BLEU: (tfm_bleu_options, lib.tfm_bleu_options_init, BleuOptions),
+    MetricKind.CHRF: (tfm_chrf_options, lib.tfm_chrf_options_init, ChrfOptions),
+    MetricKind.TER: (tfm_ter_options, lib.tfm_ter_options_init, TerOptions),
+}
+
+
+def bleu(hypotheses: Sequence[Line], references: References, **options: "Unpack[BleuOptions]") -> BleuResult:
     """Corpus BLEU; references: one line for each hypothesis, or a list of such lists.
 
     The options are the fields of BleuOptions.
     """
-    struct, result = tfm_bleu_options(), tfm_bleu_result()
-    lib.tfm_bleu_options_init(byref(struct), sizeof(struct))
-    fill(struct, options, BleuOptions.__annotations__, "bleu()")
-    lines = texts(hypotheses, "hypotheses")
-    columns = [texts(column, "references") for column in _columns(references)]
-    for column in columns:
-        same_length(lines, column, "hypotheses and references")
-    pointers = (POINTER(tfm_text) * len(columns))(*(cast(column, POINTER(tfm_text)) for column in columns))
-    checked(lib.tfm_bleu, byref(result), sizeof(result), lines, len(lines), pointers, len(columns), byref(struct))
+    result = tfm_bleu_result()
+    _judge(lib.tfm_bleu, result, hypotheses, references, _filled(MetricKind.BLEU, dict(options), "bleu()"))
     return record(BleuResult, result)
 
 
-def _columns(references: Union[Sequence[Line], Sequence[Sequence[Line]]]) -> List[Sequence[Line]]:
+def chrf(hypotheses: Sequence[Line], references: References, **options: "Unpack[ChrfOptions]") -> MetricResult:
+    """chrF of a corpus, or with word_order=2 chrF++; references as bleu(). The options are the fields of ChrfOptions."""
+    result = tfm_metric_result()
+    _judge(lib.tfm_chrf, result, hypotheses, references, _filled(MetricKind.CHRF, dict(options), "chrf()"))
+    return record(MetricResult, result)
+
+
+def ter(hypotheses: Sequence[Line], references: References, **options: "Unpack[TerOptions]") -> MetricResult:
+    """Translation edit rate of a corpus; references as bleu(). The options are the fields of TerOptions."""
+    result = tfm_metric_result()
+    _judge(lib.tfm_ter, result, hypotheses, references, _filled(MetricKind.TER, dict(options), "ter()"))
+    return record(MetricResult, result)
+
+
+def compare(baseline: Sequence[Line], hypotheses: Sequence[Line], references: References, metric: MetricKind = MetricKind.BLEU,
+            n_samples: int = 1000, seed: int = 12345, **options: Any) -> Comparison:
+    """Whether the hypotheses are better than a baseline's: paired bootstrap resampling. The options are those of the metric."""
+    result, struct = tfm_comparison(), _filled(MetricKind(metric), options, "compare()")
+    lines, others, columns = texts(hypotheses, "hypotheses"), texts(baseline, "baseline"), _columns(references)
+    same_length(others, lines, "baseline and hypotheses")
+    pointers, _kept = _pointers(lines, columns)
+    checked(lib.tfm_compare, byref(result), sizeof(result), others, lines, len(lines), pointers, len(columns), int(metric),
+            cast(byref(struct), c_void_p), n_samples, seed)
+    return record(Comparison, result)
+
+
+def _filled(metric: MetricKind, options: Dict[str, Any], who: str) -> Structure:
+    kind, init, names = _OPTIONS[metric]
+    struct = kind()
+    init(byref(struct), sizeof(struct))
+    fill(struct, options, names.__annotations__, who)
+    return struct
+
+
+def _judge(function: Any, result: Structure, hypotheses: Sequence[Line], references: References, options: Structure) -> None:
+    lines, columns = texts(hypotheses, "hypotheses"), _columns(references)
+    pointers, _kept = _pointers(lines, columns)
+    checked(function, byref(result), sizeof(result), lines, len(lines), pointers, len(columns), byref(options))
+
+
+def _pointers(lines: Sequence[Any], columns: List[Sequence[Line]]) -> "Tuple[Array[Any], List[Any]]":
+    kept = [texts(column, "references") for column in columns]
+    for column in kept:
+        same_length(lines, column, "hypotheses and references")
+    return (POINTER(tfm_text) * len(kept))(*(cast(column, POINTER(tfm_text)) for column in kept)), kept
+
+
+def _columns(references: References) -> List[Sequence[Line]]:
     if isinstance(references, (str, bytes)) or all(isinstance(line, (str, bytes)) for line in references):
         return [references]  # type: ignore[list-item]
     return list(references)  # type: ignore[arg-type]

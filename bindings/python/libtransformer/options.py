@@ -287,6 +287,41 @@ class BleuOptions(TypedDict, total=False):
     effective_order: int
 
 
+class ChrfOptions(TypedDict, total=False):
+    """Fields of tfm_chrf_options.
+
+    char_order: longest n-gram of characters; 1..10, default 6
+    word_order: longest n-gram of words; 0..6, default 0: chrF; 2: chrF++
+    beta: recall counts beta times as much as precision; up to 1000, default 2
+    lowercase: nonzero: case-insensitive; default 0
+    whitespace: nonzero: white space counts as characters; default 0
+    eps_smoothing: nonzero: all orders count, as in chrF++.py and Moses; default 0: those of which both sides have
+        n-grams, as in sacreBLEU
+    """
+
+    char_order: int
+    word_order: int
+    beta: float
+    lowercase: int
+    whitespace: int
+    eps_smoothing: int
+
+
+class TerOptions(TypedDict, total=False):
+    """Fields of tfm_ter_options.
+
+    case_sensitive: nonzero: case counts; default 0
+    normalized: nonzero: punctuation is set off first; default 0
+    no_punctuation: nonzero: punctuation is removed; default 0
+    asian_support: nonzero: the two above know Chinese and Japanese; default 0
+    """
+
+    case_sensitive: int
+    normalized: int
+    no_punctuation: int
+    asian_support: int
+
+
 class MeasureOptions(TypedDict, total=False):
     """Fields of tfm_measure_options.
 

@@ -161,6 +161,36 @@ class BleuResult:
 
 
 @dataclass(frozen=True)
+class MetricResult:
+    """What tfm_chrf() and tfm_ter() found.
+
+    score: percent
+    signature: "nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:libtransformer-0.2.0"
+    """
+
+    score: float
+    signature: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What tfm_compare() found; [0]: the baseline, [1]: the other system.
+
+    score: of the corpus, percent
+    mean: of the samples' scores
+    interval: 95 % of the samples' scores lie within mean +- interval, about
+    p_value: how often chance alone makes a difference as large as that of score
+    signature: of the metric
+    """
+
+    score: Tuple[float, ...]
+    mean: Tuple[float, ...]
+    interval: Tuple[float, ...]
+    p_value: float
+    signature: str
+
+
+@dataclass(frozen=True)
 class Measurement:
     """How fast a part of the library is on this machine, by itself: for benchmarks and diagnosis.
 

@@ -71,6 +71,35 @@ def test_c38_references_of_another_shape_are_refused():
             tfm.bleu(hyps, refs)
 
 
+def test_chrf_and_ter():
+    hypotheses, references = ["the cat sat on a mat", "hello"], ["the cat sat on the mat", "hello there"]
+    assert tfm.chrf(references, references).score == pytest.approx(100)
+    assert 0 < tfm.chrf(hypotheses, references).score < 100
+    assert tfm.chrf(hypotheses, references, word_order=2).score != tfm.chrf(hypotheses, references).score
+    assert "nw:2" in tfm.chrf(hypotheses, references, word_order=2).signature
+    assert tfm.ter(hypotheses, references).score == pytest.approx(100 * 2 / 8)
+    assert tfm.ter(["b a"], ["a b"]).score == pytest.approx(50)
+    assert tfm.ter(["A"], ["a"], case_sensitive=1).score == pytest.approx(100)
+    with pytest.raises(tfm.InvalidError, match="char_order is 11, not in 1..10"):
+        tfm.chrf(hypotheses, references, char_order=11)
+    with pytest.raises(tfm.InvalidError, match="not as many"):
+        tfm.ter(hypotheses, references[:1])
+
+
+def test_compare():
+    references = [f"sentence number {i} is here" for i in range(40)]
+    worse = [line.replace("is here", "was there") for line in references]
+    result = tfm.compare(worse, references, references, n_samples=200)
+    assert result.score[1] == pytest.approx(100) and result.score[0] < 100
+    assert result.p_value == pytest.approx(1 / 201)
+    assert result == tfm.compare(worse, references, references, n_samples=200)
+    assert tfm.compare(worse, references, references, tfm.MetricKind.TER, n_samples=20, normalized=1).score[1] == 0
+    with pytest.raises(tfm.InvalidError, match="n_samples is 1"):
+        tfm.compare(worse, references, references, n_samples=1)
+    with pytest.raises(TypeError, match="beta is no option of compare"):
+        tfm.compare(worse, references, references, beta=1)
+
+
 def test_measuring():
     assert tfm.measure.kernel_count() > 0 < tfm.measure.twin_count()
     one = tfm.measure.kernel(0, 0, seconds=0.001)
