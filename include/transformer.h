@@ -1083,7 +1083,7 @@ typedef struct tfm_comparison {
 /*
  * Is a system better than a baseline, or was it luck? Paired bootstrap resampling (Koehn 2004): n_samples (2..1,000,000; 1,000 is
  * usual) times as many sentences as there are, drawn with repetition, are judged for both; p counts how often the difference
- * lies further from the mean difference than the corpus' lies from zero. refs as for tfm_bleu(); both systems translate the same
+ * lies at least as far from the mean difference as the corpus' lies from zero. refs as for tfm_bleu(); both systems translate the same
  * n_hyps sources. metric: TFM_METRIC_*; options: NULL for the defaults, or the metric's. The same seed gives the same samples.
  * returns as tfm_bleu(). since 0.2
  */

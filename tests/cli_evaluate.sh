@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# BLEU on the command line. Usage: cli_evaluate.sh TFM SOURCE_ROOT
+# Metrics on the command line. Usage: cli_evaluate.sh TFM SOURCE_ROOT
 # shellcheck source=tests/cli.sh
 . "$(dirname "$0")/cli.sh"
 
@@ -35,11 +35,37 @@ refused "c38 other lengths of the second reference" 1 "hyps has 2 lines and ref 
     "$tfm" evaluate --hyp hyps --ref refs --ref ref
 refused "nothing to judge" 1 "empty is empty" "$tfm" evaluate --hyp empty --ref empty
 
+echo "the mat the cat sat on right now" > hyp
+works "chrF++" "$tfm" evaluate --hyp ref --ref ref --metric chrf --word-order 2
+check "chrF++: equal lines" equal "$(head -n 1 out)" "chrF2++ = 100.00"
+works "TER" "$tfm" evaluate --hyp hyp --ref ref --metric ter
+check "TER: a shift and a change in eight words" equal "$(head -n 1 out)" "TER = 25.00"
+works "TER of sentences" "$tfm" evaluate --hyp hyps --ref refs --metric ter --sentence
+check "TER of sentences" equal "$(tr '\n' ' ' < out)" "12.50 0.00 "
+refused "an order beyond the limit" 2 "char-order" "$tfm" evaluate --hyp hyp --ref ref --metric chrf --char-order 11
+for i in $(seq 60); do echo "this is sentence $i of many"; done > right
+sed 's/sentence/phrase/' right > wrong
+works "a comparison" "$tfm" evaluate --hyp right --baseline wrong --ref right --samples 200
+check "a comparison: significant" grep -q "p = 0.0050: significant at p < 0.05" out
+check "a comparison: both systems" equal "$(awk '/^BLEU/ { print $NF }' out)" "wrong
+right"
+works "a comparison with oneself" "$tfm" evaluate --hyp wrong --baseline wrong --ref right --samples 200 --metric ter
+check "a comparison with oneself: not significant" grep -q "difference = +0.00, p = .*: not significant" out
+refused "a comparison of sentences" 2 "exclude each other" "$tfm" evaluate --hyp right --baseline wrong --ref right --sentence
+refused "a baseline of other length" 1 "right has 60 lines and hyp has 1" "$tfm" evaluate --hyp right --baseline hyp --ref right
+
 # A system of WMT 2017, whose BLEU the organisers published.
 wmt=$data/bleu/wmt17_en_de
 if [ -d "$wmt" ]; then
     works "WMT 2017" "$tfm" evaluate --hyp "$wmt/newstest2017.KIT.4950.en-de.gz" --ref "$wmt/ref.de.gz"
     want=$(awk -F '\t' '$1 ~ /KIT\.4950/ { print $2 }' "$data/bleu/wmt17_en_de_expected.tsv")
     check "WMT 2017: published BLEU" equal "$(awk '{ print $3; exit }' out)" "$want"
+    for metric in chrf:13 ter:17; do
+        works "WMT 2017: ${metric%:*}" "$tfm" evaluate --hyp "$wmt/newstest2017.KIT.4950.en-de.gz" --ref "$wmt/ref.de.gz" \
+            --metric "${metric%:*}"
+        want=$(awk -F '\t' -v column="${metric#*:}" '$1 ~ /KIT\.4950/ { printf "%.2f", $column }' \
+            "$data/bleu/wmt17_en_de_expected.tsv")
+        check "WMT 2017: sacreBLEU's ${metric%:*}" equal "$(awk '{ print $3; exit }' out)" "$want"
+    done
 fi
 finish

@@ -222,6 +222,8 @@ START_TEST(chance_and_merit)
     for (uint32_t metric = 0; metric < 3; metric++) {
         ck_assert_ok(tfm_compare(&c, sizeof c, half, other, N, refs, 1, metric, NULL, 500, 3, &error), error);
         ck_assert_double_gt(c.p_value, 0.3);
+        ck_assert_ok(tfm_compare(&c, sizeof c, half, half, N, refs, 1, metric, NULL, 50, 3, &error), error);
+        ck_assert_double_eq(c.p_value, 1); /* no system beats itself */
         ck_assert_ok(tfm_compare(&c, sizeof c, half, most, N, refs, 1, metric, NULL, 500, 3, &error), error);
         ck_assert_double_lt(c.p_value, 0.05);
         ck_assert(metric == TFM_METRIC_TER ? c.score[1] < c.score[0] : c.score[1] > c.score[0]);

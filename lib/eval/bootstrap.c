@@ -42,14 +42,15 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* p as sacreBLEU's, after Riezler and Maxwell 2005: differences are moved so that their mean is 0, the hypothesis that there is none. */
+/* p as sacreBLEU's, after Riezler and Maxwell 2005: differences are moved so that their mean is 0, the
+ * hypothesis that there is none. Unlike there equal ones count, so that no system beats itself. */
 static double p_value(const work *w, double difference)
 {
     const double shift = mean(w->scores[1], w->n_samples) - mean(w->scores[0], w->n_samples);
     size_t beyond = 0;
 
     for (uint32_t i = 0; i < w->n_samples; i++)
-        beyond += fabs(w->scores[1][i] - w->scores[0][i] - shift) > fabs(difference);
+        beyond += fabs(w->scores[1][i] - w->scores[0][i] - shift) >= fabs(difference);
     return ((double)beyond + 1) / ((double)w->n_samples + 1);
 }
 
