@@ -41,11 +41,11 @@ const command command_convert = {
     .usage = "--model FILE -o OUT",
     .text =
         "Reads a Transformer that Marian trained (model.npz) or that CTranslate2 runs (model.bin, format 2), and writes it as a "
-        "model file with float32 weights. The weights stay as they are, and so do the ids of the tokens; the vocabulary is not "
-        "converted. What a model needs and this program lacks is named, and nothing is written. The other commands read such "
+        "model file with float32 weights. The weights stay as they are, and so do the ids of the tokens; a vocab.spm beside "
+        "Marian's model becomes the tokenizer. What a model needs and this program lacks is named, and nothing is written. The other commands read such "
         "models without conversion, too.",
     .examples = "  tfm convert --model model.npz -o de-en.tfm\n"
-                "  tfm inspect de-en.tfm\n",
+                "  tfm translate --model de-en.tfm < test.de > test.en\n",
     .options = rows,
     .args_size = sizeof(convert_args),
     .run = run,

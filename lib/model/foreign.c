@@ -1,6 +1,7 @@
 /* Takes the parameters of a configuration from another system's tensors, as float32. */
 #include "model/foreign.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -178,6 +179,16 @@ tfm_status tfm_foreign_refuse(const char *path, const char *what, tfm_text value
 {
     return tfm_fail(error, TFM_E_UNSUPPORTED, "%.120s: %s '%.*s' is not supported", path, what,
                     (int)(value.size < 60 ? value.size : 60), value.data ? value.data : "");
+}
+
+void tfm_foreign_beside(tfm_mapping *out, const char *path, const char *name)
+{
+    const char *slash = strrchr(path, '/');
+    char full[PATH_MAX];
+
+    *out = (tfm_mapping){NULL, 0};
+    if (snprintf(full, sizeof full, "%.*s%s", slash ? (int)(slash + 1 - path) : 0, path, name) < (int)sizeof full)
+        tfm_file_map(out, full, NULL);
 }
 
 tfm_status tfm_foreign_open(tfm_model_file *f, bool *is, const char *path, bool verify, tfm_error *error)

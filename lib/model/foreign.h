@@ -56,6 +56,9 @@ tfm_status tfm_foreign_refuse(const char *path, const char *what, tfm_text value
  */
 tfm_status tfm_foreign_open(tfm_model_file *f, bool *is, const char *path, bool verify, tfm_error *error);
 
+/* Maps the file of this name in the folder of path; *out is {NULL, 0} when there is none. */
+void tfm_foreign_beside(tfm_mapping *out, const char *path, const char *name);
+
 /* The formats, for tfm_foreign_open(). data: the file. */
 tfm_status tfm_marian_read(tfm_model_file *f, tfm_text data, const char *path, bool verify, tfm_error *error);
 tfm_status tfm_ct2_read(tfm_model_file *f, tfm_text data, const char *path, tfm_error *error);

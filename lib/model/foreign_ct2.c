@@ -1,7 +1,6 @@
 /* CTranslate2's model.bin: pre-norm Transformers of OpenNMT, as its converters of version 2 write them. */
 #include "model/foreign.h"
 
-#include <limits.h>
 #include <stdio.h>
 
 #define NORM {"norm.weight", "layer_norm/gamma", 0, 1, false}, {"norm.bias", "layer_norm/beta", 0, 1, false}
@@ -70,16 +69,12 @@ static uint32_t line_of(tfm_mapping text, const char *token)
 /* The vocabulary beside the model has the reserved ids; without it they are those of OpenNMT: 0, 1, 2. */
 static tfm_status read_ids(tfm_model_options *o, const char *path, tfm_error *error)
 {
-    static const char *const files[] = {"target_vocabulary.txt", "shared_vocabulary.txt"};
-    const char *slash = strrchr(path, '/');
-    const int folder = slash ? (int)(slash + 1 - path) : 0;
-    char name[PATH_MAX];
-    tfm_mapping text = {0};
+    tfm_mapping text;
 
     o->own_ids = o->bos_id = 1;
     o->eos_id = 2;
-    for (size_t i = 0; i < 2 && !text.data; i++)
-        if (snprintf(name, sizeof name, "%.*s%s", folder, path, files[i]) < (int)sizeof name) tfm_file_map(&text, name, NULL);
+    tfm_foreign_beside(&text, path, "target_vocabulary.txt");
+    if (!text.data) tfm_foreign_beside(&text, path, "shared_vocabulary.txt");
     if (!text.data) return TFM_OK;
     o->bos_id = line_of(text, "<s>");
     o->eos_id = line_of(text, "</s>");

@@ -176,5 +176,7 @@ tfm_status tfm_marian_read(tfm_model_file *f, tfm_text data, const char *path, b
     if (status == TFM_OK) /* all but the configuration */
         status = tfm_foreign_fill(f, &options, &(tfm_foreign){&naming, &file, find, file.n - 1, path}, error);
     tfm_tensor_file_close(&file);
+    tfm_foreign_beside(&f->vocabulary, path, "vocab.spm");
+    f->tokenizer = (tfm_text){(const char *)f->vocabulary.data, f->vocabulary.size};
     return status;
 }

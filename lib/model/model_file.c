@@ -149,6 +149,7 @@ void tfm_model_file_close(tfm_model_file *f)
     tfm_free(&f->allocator, f->copy, f->copy_size, sizeof(float));
     tfm_weights_destroy(&f->weights);
     tfm_safetensors_close(f->file);
+    tfm_file_unmap(&f->vocabulary);
     *f = (tfm_model_file){0};
 }
 

@@ -18,7 +18,8 @@ typedef struct tfm_model_file {
     size_t copy_size; /* floats */
     uint32_t dtype;   /* TFM_DTYPE_F32 or _INT8 */
     tfm_inference packed;
-    tfm_text tokenizer;           /* its file's text, in the mapping; size 0 when absent */
+    tfm_mapping vocabulary;       /* of another system's model, beside it; else {NULL, 0} */
+    tfm_text tokenizer;           /* its file's text, in a mapping; size 0 when absent */
     tfm_text trainer, provenance; /* JSON, lent; size 0 when absent                      */
 } tfm_model_file;
 
