@@ -219,4 +219,78 @@ static inline void marian_sample(sample *s, const char *yml, int deflated)
     "dec-depth: 1\ndim-emb: 8\ndim-vocabs:\n  - 5\n  - 5\nenc-depth: 1\ntransformer-dim-ffn: 12\ntransformer-ffn-activation: swish\n" \
     "transformer-heads: 2\ntransformer-postprocess: dan\ntransformer-preprocess: \"\"\ntype: transformer\n"
 
+/* --------------------------------------------------------------------------------------------- Hugging Face ---- */
+
+#define HF_CONFIG                                                                                                              \
+    "{\"model_type\":\"bart\",\"activation_function\":\"gelu\",\"d_model\":8,\"encoder_layers\":1,\"decoder_layers\":1,"             \
+    "\"encoder_attention_heads\":2,\"decoder_attention_heads\":2,\"encoder_ffn_dim\":12,\"decoder_ffn_dim\":12,"                   \
+    "\"vocab_size\":5,\"pad_token_id\":1,\"eos_token_id\":2,\"decoder_start_token_id\":2,\"scale_embedding\":false}"
+
+/* A tensor of rank 1 (cols 0) or 2, its line in the header and its numbers. */
+static inline void hf_tensor(sample *header, sample *data, const char *owner, const char *name, uint32_t rows, uint32_t cols)
+{
+    char full[512], line[768];
+    const size_t n = (size_t)rows * (cols ? cols : 1);
+
+    snprintf(full, sizeof full, "%s%s", owner, name);
+    const int size = snprintf(line, sizeof line, cols ? "%s\"%s\":{\"dtype\":\"F32\",\"shape\":[%u,%u],\"data_offsets\":[%zu,%zu]}"
+                                                      : "%s\"%s\":{\"dtype\":\"F32\",\"shape\":[%u]%.0u,\"data_offsets\":[%zu,%zu]}",
+                              header->size ? "," : "{", full, rows, cols, data->size, data->size + 4 * n);
+    sample_put(header, line, (size_t)size);
+    for (size_t i = 0; i < n; i++) {
+        const float x = sample_value(full, i);
+        sample_put(data, &x, sizeof x);
+    }
+}
+
+static inline void hf_linear(sample *header, sample *data, const char *owner, const char *name, uint32_t out, uint32_t in)
+{
+    char full[160];
+
+    snprintf(full, sizeof full, "%s.weight", name);
+    hf_tensor(header, data, owner, full, out, in);
+    snprintf(full, sizeof full, "%s.bias", name);
+    hf_tensor(header, data, owner, full, out, 0);
+}
+
+static inline void hf_stack(sample *header, sample *data, const char *owner, const char *const *attentions)
+{
+    static const char *const parts[] = {"q_proj", "k_proj", "v_proj", "out_proj"};
+    char layer[64], name[128];
+
+    snprintf(layer, sizeof layer, "%slayers.0.", owner);
+    hf_tensor(header, data, owner, "embed_positions.weight", 12, SAMPLE_D);
+    hf_linear(header, data, owner, "layernorm_embedding", SAMPLE_D, 0);
+    for (; *attentions; attentions++) {
+        for (size_t i = 0; i < 4; i++) {
+            snprintf(name, sizeof name, "%s.%s", *attentions, parts[i]);
+            hf_linear(header, data, layer, name, SAMPLE_D, SAMPLE_D);
+        }
+        snprintf(name, sizeof name, "%s_layer_norm", *attentions);
+        hf_linear(header, data, layer, name, SAMPLE_D, 0);
+    }
+    hf_linear(header, data, layer, "fc1", SAMPLE_FF, SAMPLE_D);
+    hf_linear(header, data, layer, "fc2", SAMPLE_D, SAMPLE_FF);
+    hf_linear(header, data, layer, "final_layer_norm", SAMPLE_D, 0);
+}
+
+/* model.safetensors of HF_CONFIG. */
+static inline void hf_sample(sample *s)
+{
+    static const char *const encoder[] = {"self_attn", NULL}, *const decoder[] = {"self_attn", "encoder_attn", NULL};
+    static unsigned char text[SAMPLE_ROOM], numbers[SAMPLE_ROOM];
+    sample header = {.bytes = text}, data = {.bytes = numbers};
+
+    hf_tensor(&header, &data, "", "model.shared.weight", SAMPLE_TARGET, SAMPLE_D);
+    hf_tensor(&header, &data, "", "final_logits_bias", 1, SAMPLE_TARGET);
+    hf_stack(&header, &data, "model.encoder.", encoder);
+    hf_stack(&header, &data, "model.decoder.", decoder);
+    sample_put(&header, "}", 1);
+    while (header.size % 8) sample_put(&header, " ", 1);
+    sample_number(s, (uint32_t)header.size, 4);
+    sample_number(s, 0, 4);
+    sample_put(s, text, header.size);
+    sample_put(s, numbers, data.size);
+}
+
 #endif

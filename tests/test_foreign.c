@@ -238,6 +238,75 @@ START_TEST(models_of_others_without_memory)
 }
 END_TEST
 
+/* --------------------------------------------------------------------------------------------- Hugging Face ---- */
+
+static char config[TESTING_PATH];
+
+static void make_folder(void)
+{
+    char name[TESTING_PATH];
+    sample s = {.bytes = bytes};
+
+    hf_sample(&s);
+    file_write(path_join(name, folder, "model.safetensors"), bytes, s.size);
+    file_write(path_join(config, folder, "config.json"), HF_CONFIG, sizeof HF_CONFIG - 1);
+}
+
+START_TEST(hugging_face_tensors_become_parameters)
+{
+    tfm_model_options o;
+    tfm_model *m;
+
+    make_folder();
+    ck_assert_ok(tfm_model_load(&m, folder, NULL, &error), error);
+    tfm_model_get_options(&o, sizeof o, m);
+    ck_assert(o.activation == TFM_ACTIVATION_GELU && o.embedding_norm && o.plain_embedding && o.max_positions == 12);
+    ck_assert(o.position_offset == 2 && o.pad_id == 1 && o.eos_id == 2 && o.bos_id == 2 && o.softmax_bias);
+    check_rows(m, "embedding.weight", "model.shared.weight", 0, SAMPLE_TARGET * SAMPLE_D);
+    check_rows(m, "decoder.layers.0.cross.query.bias", "model.decoder.layers.0.encoder_attn.q_proj.bias", 0, SAMPLE_D);
+    check_rows(m, "decoder.embedding.norm.bias", "model.decoder.layernorm_embedding.bias", 0, SAMPLE_D);
+    tfm_model_free(m);
+}
+END_TEST
+
+START_TEST(each_changed_byte_of_a_configuration_is_harmless)
+{
+    char text[] = HF_CONFIG;
+    tfm_model *m;
+
+    make_folder();
+    for (size_t i = 0; i < sizeof text - 1; i++)
+        for (unsigned change = 1; change < 256; change *= 5) {
+            text[i] ^= (char)change;
+            file_write(config, text, sizeof text - 1);
+            const tfm_status status = tfm_model_load(&m, folder, NULL, &error);
+            ck_assert((status == TFM_OK) == (m != NULL));
+            tfm_model_free(m);
+            text[i] ^= (char)change;
+        }
+}
+END_TEST
+
+START_TEST(a_folder_without_memory)
+{
+    tfm_status status = TFM_E_NOMEM;
+    size_t n = 0;
+    tfm_model *m;
+
+    make_folder();
+    for (; status != TFM_OK; n++) {
+        faulty f = {.fail_at = n};
+        const tfm_allocator a = faulty_allocator(&f);
+        const tfm_load_options o = load_with(&a);
+        status = tfm_model_load(&m, folder, &o, &error);
+        if (status != TFM_OK) ck_assert_status(status, TFM_E_NOMEM, error);
+        tfm_model_free(m);
+        ck_assert_uint_eq(f.live, 0);
+    }
+    ck_assert_uint_gt(n, 10);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("foreign");
@@ -252,6 +321,9 @@ static Suite *suite(void)
     tcase_add_loop_test(c, each_changed_byte_is_harmless, 0, KINDS);
     tcase_add_test(c, a_damaged_number_is_found_in_an_archive);
     tcase_add_loop_test(c, models_of_others_without_memory, 0, KINDS);
+    tcase_add_test(c, hugging_face_tensors_become_parameters);
+    tcase_add_test(c, each_changed_byte_of_a_configuration_is_harmless);
+    tcase_add_test(c, a_folder_without_memory);
     suite_add_tcase(s, c);
     return s;
 }

@@ -15,7 +15,7 @@ typedef struct convert_args {
 
 static const option_row rows[] = {
     {.kind = OPTION_HEADING, .help = "Options"},
-    {"model", "FILE", "of Marian (model.npz), of CTranslate2 (model.bin), or of 'tfm train'", OPTION_TEXT, .required = true, AT(model)},
+    {"model", "FILE", "of Marian (model.npz), CTranslate2 (model.bin), 'tfm train', or a directory of Hugging Face", OPTION_TEXT, .required = true, AT(model)},
     {"output", "OUT", "file for the model", OPTION_TEXT, .letter = 'o', .required = true, AT(output)},
     {"skip-checksum", NULL, SKIP_CHECKSUM_HELP, OPTION_FLAG, AT(skip_checksum)},
     {.kind = OPTION_END},
@@ -40,7 +40,8 @@ const command command_convert = {
     .summary = "makes a model of another system one of ours",
     .usage = "--model FILE -o OUT",
     .text =
-        "Reads a Transformer that Marian trained (model.npz) or that CTranslate2 runs (model.bin, format 2), and writes it as a "
+        "Reads a Transformer that Marian trained (model.npz) or that CTranslate2 runs (model.bin, format 2), or a "
+        "directory of Hugging Face (config.json, model.safetensors; Marian, M2M100, BART, MBart), and writes it as a "
         "model file with float32 weights. The weights stay as they are, and so do the ids of the tokens; a vocab.spm beside "
         "Marian's model becomes the tokenizer. What a model needs and this program lacks is named, and nothing is written. The other commands read such "
         "models without conversion, too.",

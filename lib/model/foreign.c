@@ -134,20 +134,28 @@ static tfm_status find(place *out, const tfm_foreign *from, const tfm_parameter_
     return TFM_OK;
 }
 
+static bool is_spare(const tfm_foreign *from, const char *name)
+{
+    for (const char *const *spare = from->spare; spare && *spare; spare++)
+        if (!strcmp(*spare, name)) return true;
+    return false;
+}
+
 /* All tensors are looked at before memory for the parameters is taken, which is then no more than the file holds. */
 static tfm_status check(const tfm_weights *w, const tfm_foreign *from, tfm_error *error)
 {
-    size_t used = 0;
+    size_t used = 0, wanted = from->n_tensors;
     place at;
 
+    for (const char *const *spare = from->spare; spare && *spare; spare++) wanted -= from->find(from->file, *spare) != NULL;
     for (size_t i = 0; i < w->n_parameters; i++) {
         const tfm_status status = find(&at, from, &w->parameters[i], error);
         if (status != TFM_OK) return status;
-        if (!at.leaf->part) used += 1 + (at.scale != NULL);
+        if (!at.leaf->part && !is_spare(from, at.tensor->name)) used += 1 + (at.scale != NULL);
     }
-    if (used >= from->n_tensors) return TFM_OK;
+    if (used >= wanted) return TFM_OK;
     return tfm_fail(error, TFM_E_UNSUPPORTED, "%.120s has %zu tensors, %zu of which are not understood", from->path,
-                    from->n_tensors, from->n_tensors - used);
+                    from->n_tensors, wanted - used);
 }
 
 tfm_status tfm_foreign_fill(tfm_model_file *f, const tfm_model_options *options, const tfm_foreign *from, tfm_error *error)
@@ -193,14 +201,18 @@ void tfm_foreign_beside(tfm_mapping *out, const char *path, const char *name)
 
 tfm_status tfm_foreign_open(tfm_model_file *f, bool *is, const char *path, bool verify, tfm_error *error)
 {
-    tfm_mapping mapping;
-    tfm_status status = tfm_file_map(&mapping, path, error);
+    char config[PATH_MAX];
+    tfm_mapping mapping = {NULL, 0};
+    const bool folder = snprintf(config, sizeof config, "%s/config.json", path) < (int)sizeof config &&
+                        tfm_file_map(&mapping, config, NULL) == TFM_OK;
+    tfm_status status = folder ? TFM_OK : tfm_file_map(&mapping, path, error);
 
     *is = false;
     if (status != TFM_OK) return status;
     const tfm_text data = {(const char *)mapping.data, mapping.size};
-    const bool npz = tfm_npz_is(data), ct2 = !npz && tfm_ct2_is(data);
-    *is = npz || ct2;
+    const bool npz = !folder && tfm_npz_is(data), ct2 = !folder && !npz && tfm_ct2_is(data);
+    *is = folder || npz || ct2;
+    if (folder) status = tfm_hugging_face_read(f, data, path, verify, error);
     if (npz) status = tfm_marian_read(f, data, path, verify, error);
     if (ct2) status = tfm_ct2_read(f, data, path, error);
     tfm_file_unmap(&mapping);

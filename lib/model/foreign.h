@@ -38,6 +38,7 @@ typedef struct tfm_foreign {
     const tfm_tensor *(*find)(const void *file, const char *name);
     size_t n_tensors; /* of the model: each must be some parameter's, so that nothing is left out in silence */
     const char *path;
+    const char *const *spare; /* NULL, or names that need not be, with a NULL at the end */
 } tfm_foreign;
 
 /*
@@ -51,7 +52,7 @@ tfm_status tfm_foreign_fill(tfm_model_file *f, const tfm_model_options *options,
 tfm_status tfm_foreign_refuse(const char *path, const char *what, tfm_text value, tfm_error *error);
 
 /*
- * Opens a file of another system; *is tells whether it is one at all: else nothing is done. *f is empty but for the allocator, and is
+ * Opens a file, or a directory, of another system; *is tells whether it is one at all: else nothing is done. *f is empty but for the allocator, and is
  * closed after a failure.
  */
 tfm_status tfm_foreign_open(tfm_model_file *f, bool *is, const char *path, bool verify, tfm_error *error);
@@ -61,6 +62,8 @@ void tfm_foreign_beside(tfm_mapping *out, const char *path, const char *name);
 
 /* The formats, for tfm_foreign_open(). data: the file. */
 tfm_status tfm_marian_read(tfm_model_file *f, tfm_text data, const char *path, bool verify, tfm_error *error);
+/* config: of config.json in the directory path. */
+tfm_status tfm_hugging_face_read(tfm_model_file *f, tfm_text config, const char *path, bool verify, tfm_error *error);
 tfm_status tfm_ct2_read(tfm_model_file *f, tfm_text data, const char *path, tfm_error *error);
 
 #endif

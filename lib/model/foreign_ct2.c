@@ -122,7 +122,7 @@ tfm_status tfm_ct2_read(tfm_model_file *f, tfm_text data, const char *path, tfm_
     tfm_config_init(&options, sizeof options);
     status = read_options(&options, &file, spec, revision, error);
     if (status == TFM_OK)
-        status = tfm_foreign_fill(f, &options, &(tfm_foreign){&naming, &file, find, file.n, path}, error);
+        status = tfm_foreign_fill(f, &options, &(tfm_foreign){&naming, &file, find, file.n, path, NULL}, error);
     tfm_tensor_file_close(&file);
     return status;
 }
