@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds with gcov, runs the tests of the library and of the program, and reports which lines and branches of lib/ ran, by file, by
-# folder and in all. A kernel's line counts once, whichever of its twins ran it. Takes some ten minutes, most of them to compile.
-# Usage: tests/coverage.sh [--again]     --again: a new report of the runs so far, build/coverage/tests/test_NAME by hand included
+# Builds with gcov, runs the tests of the library and of the program, and reports which lines and branches of lib/ ran,
+# by file, by folder and in all. A kernel's line counts once, whichever of its twins ran it.
+# Usage: tests/coverage.sh [--again]     --again: only a report of the runs so far, those of a test by hand included
 # Exit code 1 when a test failed or fewer than 98 % of the lines ran. build/coverage.lines lists those that did not.
 set -eu
 least=98
@@ -15,8 +15,8 @@ mkdir -p build
 
 run_tests()
 {
-    [ -e "$dir/build.ninja" ] || meson setup "$dir" -Dbuildtype=debug -Doptimization=1 -Db_ndebug=false -Db_coverage=true \
-        -Dc_args=-fprofile-update=atomic -Dtests=enabled -Ddocs=disabled -Dblis=disabled \
+    [ -e "$dir/build.ninja" ] || meson setup "$dir" -Dbuildtype=debug -Doptimization=1 -Db_ndebug=false \
+        -Db_coverage=true -Dc_args=-fprofile-update=atomic -Dtests=enabled -Ddocs=disabled -Dblis=disabled \
         ${TFM_TEST_DATA:+"-Dtest_data=$TFM_TEST_DATA"} > "$dir.log" 2>&1 || { tail -n 40 "$dir.log"; exit 1; }
     ninja -C "$dir" > "$dir.log" 2>&1 || { grep -vE '^\[[0-9]+/' "$dir.log" | tail -n 40; exit 1; }
     find "$dir" -name '*.gcda' -delete
@@ -34,7 +34,7 @@ run_tests()
 # A line of figures for each name that the awk expression KEY makes of a file's name.
 figures() # KEY
 {
-    awk -F, -v OFS='\t' 'NR > 1 {
+    awk -F, 'NR > 1 {
             f = $1
             '"$1"'
             lines[f] += $2; ran[f] += $3; branches[f] += $5; taken[f] += $6
@@ -42,8 +42,8 @@ figures() # KEY
         function percent(n, of) { return of ? sprintf("%.1f %%", 100 * n / of) : "-" }
         END {
             for (f in lines)
-                printf "%-36s %6d %6d %8s %8d %6d %8s\n", f, lines[f], ran[f], percent(ran[f], lines[f]), branches[f], taken[f],
-                    percent(taken[f], branches[f])
+                printf "%-36s %6d %6d %8s %8d %6d %8s\n", f, lines[f], ran[f], percent(ran[f], lines[f]),
+                    branches[f], taken[f], percent(taken[f], branches[f])
         }' "$dir.csv" | sort
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Plants the bugs of tests/mutants.txt one at a time in a copy of the tree and runs tests until one fails.
 
-Usage: tests/mutants.py [NAME...]     default: all of them
+Usage: tests/mutants.py [--first] [NAME...]     NAME: of a bug, default all; --first: only the tests named with it
 Prints which test caught each; exit code 1 when a bug was not caught, 2 when one cannot be planted.
 """
 import json
@@ -17,9 +17,10 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 TREE, BUILD = ROOT / "build/mutants/tree", ROOT / "build/mutants/build"
 COPIED = ["meson.build", "meson_options.txt", "LICENSE", "lib", "include", "examples", "bindings", "doc", "tests"]
-OPTIONS = ["-Dbuildtype=plain", "-Doptimization=1", "-Db_ndebug=false", "-Dtests=enabled", "-Ddocs=disabled", "-Dblis=disabled"]
+OPTIONS = ["buildtype=plain", "optimization=1", "b_ndebug=false", "tests=enabled", "docs=disabled", "blis=disabled"]
 SUITES = ["unit", "data", "cli"]  # in the order in which the rest is run
-LONGER, MOST_SECONDS = 10, 300  # a test hangs when it takes so many times as long as without the bug, if that is known, or this
+LONGER = 10  # a test hangs when it takes so many times as long as without the bug
+MOST_SECONDS = 300  # the same where that is not known
 SKIPPED = 77
 
 
@@ -82,7 +83,8 @@ class Suite:
     def __init__(self) -> None:
         data = os.environ.get("TFM_TEST_DATA", str(ROOT.parent / "shared/data"))
         again = ["--reconfigure"] if (BUILD / "build.ninja").exists() else []
-        self.run(["meson", "setup", *again, str(BUILD), str(TREE), *OPTIONS, f"-Dtest_data={data}"])
+        options = [f"-D{option}" for option in [*OPTIONS, f"test_data={data}"]]
+        self.run(["meson", "setup", *again, str(BUILD), str(TREE), *options])
         info = BUILD / "meson-info"
         targets = {t["id"]: t["filename"] for t in json.loads((info / "intro-targets.json").read_text())}
         self.tests = {}
@@ -122,7 +124,7 @@ class Suite:
         return f"{name}: {case.group(1)}" if case else name
 
     def passes(self, name: str) -> None:
-        """Makes sure that a test passes on the tree as it is now, without a bug; a busy machine may have a second try."""
+        """Makes sure that a test passes without a bug; a busy machine may have a second try."""
         if name in self.seconds:
             return
         self.build(name)
@@ -134,35 +136,38 @@ class Suite:
                 return
         raise Stop(f"{failed} fails without any bug")
 
-    def catch(self, mutant: Mutant) -> str | None:
+    def catch(self, mutant: Mutant, all_tests: bool) -> str | None:
         """The first test that fails."""
-        rest = sorted(self.tests, key=lambda name: self.tests[name]["rank"])
+        rest = sorted(self.tests, key=lambda name: self.tests[name]["rank"]) if all_tests else []
         for name in [*mutant.first, *(n for n in rest if n not in mutant.first)]:
             self.build(name)
-            failed = self.failure(name, LONGER * self.seconds[name] + 10 if name in self.seconds else MOST_SECONDS)
+            known = self.seconds.get(name)
+            failed = self.failure(name, MOST_SECONDS if known is None else LONGER * known + 10)
             if failed:
                 return failed
         return None
 
 
-def try_mutant(suite: Suite, mutant: Mutant) -> bool:
+def try_mutant(suite: Suite, mutant: Mutant, all_tests: bool) -> bool:
     path = TREE / "lib" / mutant.file
     clean = path.read_text()
     began = time.monotonic()
     try:
         path.write_text(planted(mutant, clean))
-        by = suite.catch(mutant)
+        by = suite.catch(mutant, all_tests)
     finally:
         path.write_text(clean)
     if by:
         suite.passes(re.split("[: ]", by)[0])
-    print(f"{mutant.name:<30} {mutant.kind:<18} {mutant.file:<30} {by or 'NOT CAUGHT':<70} {time.monotonic() - began:6.1f} s",
-          flush=True)
+    seconds = time.monotonic() - began
+    found = by or "NOT CAUGHT"
+    print(f"{mutant.name:<30} {mutant.kind:<18} {mutant.file:<30} {found:<70} {seconds:6.1f} s", flush=True)
     return by is not None
 
 
-def main(names: list[str]) -> int:
+def main(arguments: list[str]) -> int:
     os.nice(5)
+    names = [argument for argument in arguments if argument != "--first"]
     mutants = read_mutants(ROOT / "tests/mutants.txt")
     unknown = set(names) - {m.name for m in mutants}
     if unknown:
@@ -172,8 +177,8 @@ def main(names: list[str]) -> int:
     mutants = [m for m in mutants if not names or m.name in names]
     copy_tree()
     suite = Suite()
-    missed = [m.name for m in mutants if not try_mutant(suite, m)]
-    print(f"{len(mutants)} planted, {len(mutants) - len(missed)} caught" + (f", not {', '.join(missed)}" if missed else ""))
+    missed = [m.name for m in mutants if not try_mutant(suite, m, len(names) == len(arguments))]
+    print(f"{len(mutants)} planted, {len(mutants) - len(missed)} caught", *[f"not caught: {m}" for m in missed], sep="\n")
     return 1 if missed else 0
 
 

@@ -182,7 +182,8 @@ END_TEST
 /* Both sides of a pair have their positions. */
 START_TEST(lines_beyond_the_positions_are_named)
 {
-    static const tfm_text shorter[] = {LINE("a cat"), LINE("a dog")}, longer[] = {LINE("a cat"), LINE("the cat sat on the mat, the log")};
+    static const tfm_text shorter[] = {LINE("a cat"), LINE("a dog")};
+    static const tfm_text longer[] = {LINE("a cat"), LINE("the cat sat on the mat, the log")};
     const tfm_decoder_options o = decoder_options(2);
     tfm_tokenizer *t = tokenizer_make();
     tfm_model_options mo = small_options();
@@ -195,7 +196,8 @@ START_TEST(lines_beyond_the_positions_are_named)
     tfm_tokenizer_free(t);
     tfm_decoder *d = decoder_of(model, &o);
     for (int side = 0; side < 2; side++) {
-        ck_assert_status(tfm_decoder_logprobs(d, side ? shorter : longer, side ? longer : shorter, 2, &error), TFM_E_INVALID, error);
+        const tfm_text *sources = side ? shorter : longer, *targets = side ? longer : shorter;
+        ck_assert_status(tfm_decoder_logprobs(d, sources, targets, 2, &error), TFM_E_INVALID, error);
         ck_assert_msg(!strncmp(error.message, side ? "target line 2 has " : "source line 2 has ", 18) &&
                       strstr(error.message, "the model has only 8 positions"), "%s", error.message);
     }

@@ -124,7 +124,9 @@ START_TEST(int8_rows_have_a_greatest_length)
         mo.d_ff = INT32_MAX / (128 * 128) + more;
         ck_assert_ok(tfm_model_create(&m, &mo, NULL, &error), error);
         ck_assert_status(tfm_decoder_create(&d, m, &o, &error), more ? TFM_E_UNSUPPORTED : TFM_OK, error);
-        if (more) ck_assert_str_eq(error.message, "encoder.layers.0.feedforward.outer has 131072 columns, int8 sums hold at most 131071");
+        if (more)
+            ck_assert_str_eq(error.message,
+                             "encoder.layers.0.feedforward.outer has 131072 columns, int8 sums hold at most 131071");
         tfm_decoder_free(d);
         tfm_model_free(m);
     }

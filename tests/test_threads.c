@@ -106,7 +106,7 @@ int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex, co
     return wait(condition, mutex, until);
 }
 
-/* How long it rests is up to the machine, which may also keep it from its task; that it does, and that it comes back, is not. */
+/* How long it rests is up to the machine, which may also keep it from its task; that it rests and comes back is not. */
 START_TEST(a_thread_that_keeps_others_waiting_rests)
 {
     tfm_pool *pool = new_pool(2);

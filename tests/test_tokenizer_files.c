@@ -461,7 +461,8 @@ END_TEST
 /* Of the kind bpe with tokens that are escaped. */
 START_TEST(c34_each_failed_allocation_is_survived)
 {
-    tfm_tokenizer *t = _i ? learn(TFM_TOKENIZER_SUBWORD_NMT, 12, corpus, CORPUS) : learn(TFM_TOKENIZER_BPE, 330, strange, STRANGE);
+    tfm_tokenizer *t = _i ? learn(TFM_TOKENIZER_SUBWORD_NMT, 12, corpus, CORPUS)
+                          : learn(TFM_TOKENIZER_BPE, 330, strange, STRANGE);
     char path[TESTING_PATH], codes[TESTING_PATH];
     tfm_status status = TFM_E_NOMEM;
     tfm_error error = {0};
