@@ -601,6 +601,11 @@ typedef struct tfm_request {
     const tfm_ids *sources;         /* [n] sources as ids                                                     */
     const tfm_text *prefix_lines;   /* [n] how each translation begins, as text, which may be empty; NULL: prefixes */
     const tfm_ids *prefixes;        /* [n] the same as ids, without EOS; NULL: translations begin as they like */
+    const size_t *n_terms;          /* [n] how many terms each sentence has, up to 64 of up to 256 tokens together; NULL:
+                                       none have any */
+    const tfm_text *term_lines;     /* words or phrases that must appear, as text: those of the first sentence, then
+                                       those of the second, and so on; NULL: terms */
+    const tfm_ids *terms;           /* the same as ids; used when n_terms is not NULL */
 } tfm_request;
 
 /* Fills *request with zeros; pass sizeof *request. NULL is ignored. since 0.2 */
@@ -610,7 +615,11 @@ TFM_API void tfm_request_init(tfm_request *request, size_t struct_size);
  * As tfm_decoder_translate(), or of ids as tfm_decoder_translate_ids(). A prefix is part of its translation: scores and
  * lengths count it, its tokens have the model's own probabilities, and masks begin behind it. Behind it the search is
  * that of a fresh beam. A prefix takes a decoding step for each token. The prefix of an empty source is not used.
- * returns as those; TFM_E_INVALID also for a prefix as long as the longest output, or with EOS in it. since 0.2
+ * Terms come in any order, and may overlap. Hypotheses without some of them may not end; the beam is shared out among
+ * those that have as many tokens of them (Post and Vilar 2018), so it should be wider than their number. A translation
+ * that reached the longest output may lack terms; it has no EOS then. Not for samples.
+ * returns as those; TFM_E_INVALID also for a prefix as long as the longest output, or with EOS in it, for
+ *         terms that are empty or too many, and for terms of samples. since 0.2
  */
 TFM_API tfm_status tfm_decoder_run(tfm_decoder *decoder, const tfm_request *request, tfm_error *error);
 

@@ -645,14 +645,32 @@ public:
         tfm_request r = request(lines.size(), prefixes.size());
         r.lines = lines.data();
         r.prefix_lines = prefixes.data();
-        call(tfm_decoder_run, static_cast<const tfm_request *>(&r));
+        run(r);
     }
     void translate_ids(const id_lists &sources, const id_lists &prefixes)
     {
         tfm_request r = request(sources.size(), prefixes.size());
         r.sources = sources.data();
         r.prefixes = prefixes.data();
-        call(tfm_decoder_run, static_cast<const tfm_request *>(&r));
+        run(r);
+    }
+    /* The same of any request, whose arrays are the caller's. */
+    void run(const tfm_request &request) { call(tfm_decoder_run, &request); }
+    /* terms[i]: phrases that must appear in the translation of line i. */
+    void translate_with_terms(const texts &lines, const std::vector<std::vector<std::string>> &terms)
+    {
+        std::vector<std::size_t> n;
+        std::vector<std::string_view> all;
+        for (const auto &some : terms) {
+            n.push_back(some.size());
+            all.insert(all.end(), some.begin(), some.end());
+        }
+        const texts flat(all);
+        tfm_request r = request(lines.size(), terms.size(), "terms");
+        r.lines = lines.data();
+        r.n_terms = n.data();
+        r.term_lines = flat.data();
+        run(r);
     }
     /* Results of the last translation. */
     std::size_t count(std::size_t sentence) const noexcept { return tfm_decoder_count(get(), sentence); }
@@ -712,10 +730,10 @@ private:
         detail::require(owner_ != nullptr, "the decoder was moved away");
         detail::call_back(hooks_->thrown, function, get(), args...);
     }
-    static tfm_request request(std::size_t sources, std::size_t prefixes)
+    static tfm_request request(std::size_t sources, std::size_t others, const char *name = "prefixes")
     {
         tfm_request r;
-        detail::require_equal(sources, "sources", prefixes, "prefixes");
+        detail::require_equal(sources, "sources", others, name);
         tfm_request_init(&r, sizeof r);
         r.n = sources;
         return r;

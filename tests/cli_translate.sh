@@ -98,6 +98,12 @@ check "prefixes: the first line begins so, the second as it likes" equal \
 head -n 1 begins > begin
 refused "too few prefixes" 1 "begin has only 1 lines, fewer than two" "${translate[@]}" --input two --prefixes begin
 
+# Words that must appear.
+printf 'drei\tvier\n\n' > terms
+works "terms" "${translate[@]}" --input two --terms terms --beam 12
+check "terms: both are there, the other line is as ever" equal \
+    "$(head -n 1 out | grep drei | grep -c vier) $(sed -n 2p out)" "1 $(sed -n 2p two.de)"
+
 # Samples, and scores of tokens.
 sample=("${translate[@]}" --input two --temperature 4 --nbest 6)
 works "samples" "${sample[@]}" --seed 3

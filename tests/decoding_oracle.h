@@ -85,8 +85,8 @@ static inline void tiny_keep(tiny *t, tiny_sequence s)
     t->all[t->n++] = s;
 }
 
-/* Every end of what begins so within longest tokens. A prefix comes with the model's own probabilities. PAD and BOS have their share of the probability, but do not come;
- * EOS comes alone where nothing else may. */
+/* Every end of what begins so within longest tokens. A prefix comes with the model's own probabilities. PAD and BOS
+ * have their share of the probability, but do not come; EOS comes alone where nothing else may. */
 static inline void tiny_extend(tiny *t, tiny_sequence from, size_t longest)
 {
     double row[TINY_V];

@@ -1,8 +1,10 @@
 /* Controls of the search, each against all translations of a tiny model and against a plain restatement of its rule. */
 #include "decode/search.h"
+#include "decode/terms.h"
 #include "decoding_oracle.h"
 
 static tiny t;
+static tfm_terms terms;
 static tfm_error error;
 
 static const int32_t source_ids[] = {3, 5, 4, TFM_EOS};
@@ -63,6 +65,17 @@ static bool occurs(const int32_t *ids, size_t n, int32_t id)
     return false;
 }
 
+static bool has_terms(const int32_t *ids, size_t n)
+{
+    for (size_t i = 0; i < terms.n; i++) {
+        const tfm_ids *term = &terms.phrases[i];
+        size_t at = 0;
+        while (at + term->size <= n && memcmp(ids + at, term->data, term->size * sizeof *ids)) at++;
+        if (at + term->size > n) return false;
+    }
+    return true;
+}
+
 static void change(double row[TINY_V], const int32_t *ids, size_t n, const void *user)
 {
     const tfm_decoder_options *o = user;
@@ -74,7 +87,7 @@ static void change(double row[TINY_V], const int32_t *ids, size_t n, const void 
         for (size_t i = 0; i < o->n_forbidden; i++)
             if (completes(ids, n, id, o->forbidden[i])) row[id] = -INFINITY;
     }
-    if (n + 1 < at_least(o)) row[TFM_EOS] = -INFINITY;
+    if (n + 1 < at_least(o) || !has_terms(ids, n)) row[TFM_EOS] = -INFINITY;
 }
 
 /* --------------------------------------------------------------------------------------------------- search ---- */
@@ -98,12 +111,22 @@ static void check_best(const tfm_search *search, size_t sentence)
         const tiny_sequence *want = &t.all[rank];
         ck_assert(tfm_search_get(search, sentence, rank, &h));
         ck_assert_msg(fabs(h.score - want->score) < 1e-5, "rank %zu: %.9g, want %.9g", rank, h.score, want->score);
-        const bool alone = (!rank || want[-1].score - want->score > 1e-4) &&
-                           (rank + 1 >= t.n || want->score - want[1].score > 1e-4);
+        const bool alone =
+            (!rank || want[-1].score - want->score > 1e-4) && (rank + 1 >= t.n || want->score - want[1].score > 1e-4);
         if (!alone) continue;
         ck_assert_uint_eq(h.ids.size, want->size);
         ck_assert_mem_eq(h.ids.data, want->ids, want->size * sizeof *want->ids);
     }
+}
+
+/* A hypothesis to which the masks leave nothing ends, but not without its terms. */
+static void drop_without_terms(void)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < t.n; i++)
+        if (has_terms(t.all[i].ids, t.all[i].size - 1)) t.all[n++] = t.all[i];
+    t.n = n;
 }
 
 static void check_search(void)
@@ -113,8 +136,11 @@ static void check_search(void)
     t.change = change;
     t.user = &t.options;
     tiny_enumerate(&t, longest_of(&t.options));
-    ck_assert_ok(tfm_search_run(search, &t.source, &t.prefix, 1, &error), error);
-    check_best(search, 0);
+    drop_without_terms();
+    const tfm_request request = {
+        .n = 1, .sources = &t.source, .prefixes = &t.prefix, .n_terms = &terms.n, .terms = terms.phrases};
+    ck_assert_ok(tfm_search_run(search, &request, &error), error);
+    if (t.n) check_best(search, 0);
     tfm_search_free(search);
 }
 
@@ -160,6 +186,53 @@ START_TEST(c25_behind_a_prefix_search_is_that_of_a_fresh_beam)
         t.prefix = (tfm_ids){begins, 1 + i % 3};
         check_search();
         t.prefix.size = 0;
+        tiny_end(&t);
+    }
+}
+END_TEST
+
+/* Sets of terms: some overlap, contain or repeat another, or begin like it. */
+START_TEST(wide_search_with_terms_finds_the_best_of_all_that_have_them)
+{
+    static const int32_t a[] = {4, 4, 5}, b[] = {5, 3}, c[] = {3};
+    static const tfm_ids all[] = {{c, 1}, {a, 2}, {b, 2}, {a, 3}, {a, 1}, {a + 1, 2}, {b, 1}, {b, 1}, {c, 1}};
+    size_t some = 0;
+
+    for (unsigned i = 0; i < 72; i++) {
+        tiny_begin(&t, 2000 + i);
+        set_controls(i % 4 ? i * 5 : i % 3);
+        t.options.n_forbidden = 0;
+        t.options.max_ratio = 0.0f;
+        terms = (tfm_terms){all + i % 7, 1 + i % 3};
+        check_search();
+        some += t.n > 0;
+        terms.n = 0;
+        tiny_end(&t);
+    }
+    ck_assert_uint_gt(some, 40);
+}
+END_TEST
+
+/* A term that may not come: no end, and numbers all the same. */
+START_TEST(terms_that_masks_forbid_leave_a_number)
+{
+    static const int32_t every[] = {0, 1, 2, 3, 4, 5};
+    static const tfm_ids ids[] = {{every, 1},     {every + 1, 1}, {every + 2, 1},
+                                  {every + 3, 1}, {every + 4, 1}, {every + 5, 1}};
+    const size_t one = 1;
+    tfm_hypothesis h;
+
+    for (size_t n = 1; n <= 6; n++) {
+        tiny_begin(&t, 7);
+        options_begin();
+        t.options.forbidden = ids;
+        t.options.n_forbidden = n;
+        tfm_search *search = search_of();
+        const tfm_request request = {.n = 1, .sources = &t.source, .n_terms = &one, .terms = ids + n - 1};
+        ck_assert_ok(tfm_search_run(search, &request, &error), error);
+        ck_assert(tfm_search_get(search, 0, 0, &h));
+        ck_assert(!isnan(h.score) && (!h.ids.size || h.ids.data[h.ids.size - 1] != TFM_EOS));
+        tfm_search_free(search);
         tiny_end(&t);
     }
 }
@@ -211,7 +284,8 @@ START_TEST(c27_what_is_forbidden_leaves_its_probability_to_the_others)
     t.options.min_length = 1;
     for (size_t i = 0; i < GOLDEN_D; i++) t.g.data[4 * GOLDEN_D + i] *= 20.0f;
     tfm_search *search = search_of();
-    ck_assert_ok(tfm_search_run(search, &t.source, &t.prefix, 1, &error), error);
+    ck_assert_ok(tfm_search_run(search, &(tfm_request){.n = 1, .sources = &t.source, .prefixes = &t.prefix}, &error),
+                 error);
     /* an end, and what lives on at the limit, are two runs */
     tfm_hypothesis h;
     ck_assert(tfm_search_get(search, 0, 0, &h));
@@ -219,7 +293,8 @@ START_TEST(c27_what_is_forbidden_leaves_its_probability_to_the_others)
     tfm_search_free(search);
     t.options.min_length = 2;
     search = search_of();
-    ck_assert_ok(tfm_search_run(search, &t.source, &t.prefix, 1, &error), error);
+    ck_assert_ok(tfm_search_run(search, &(tfm_request){.n = 1, .sources = &t.source, .prefixes = &t.prefix}, &error),
+                 error);
     ck_assert_uint_eq(tfm_search_count(search, 0), 2);
     double alone = 0.0;
     for (size_t i = 0; i < 2; i++) {
@@ -249,7 +324,8 @@ START_TEST(c27_masks_that_leave_nothing_end_the_hypothesis)
     t.options.min_length = 3;
     t.options.no_repeat_ngram = 1;
     tfm_search *search = search_of();
-    ck_assert_ok(tfm_search_run(search, &t.source, &t.prefix, 1, &error), error);
+    ck_assert_ok(tfm_search_run(search, &(tfm_request){.n = 1, .sources = &t.source, .prefixes = &t.prefix}, &error),
+                 error);
     ck_assert(tfm_search_get(search, 0, 0, &h));
     ck_assert_uint_eq(h.ids.size, 1);
     ck_assert_int_eq(h.ids.data[0], TFM_EOS);
@@ -266,6 +342,8 @@ static Suite *controls_suite(void)
 
     tcase_add_loop_test(tc, c27_wide_search_finds_the_best_of_all_under_every_control, 0, 8);
     tcase_add_test(tc, c25_behind_a_prefix_search_is_that_of_a_fresh_beam);
+    tcase_add_test(tc, wide_search_with_terms_finds_the_best_of_all_that_have_them);
+    tcase_add_test(tc, terms_that_masks_forbid_leave_a_number);
     tcase_add_test(tc, repetition_penalty_counts_a_token_once);
     tcase_add_test(tc, length_norms_by_name);
     tcase_add_test(tc, c27_what_is_forbidden_leaves_its_probability_to_the_others);

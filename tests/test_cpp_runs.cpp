@@ -233,6 +233,19 @@ START_TEST(translations_begin_with_their_prefix)
 }
 END_TEST
 
+START_TEST(terms_appear)
+{
+    const tfm::model m = trained_model(100);
+    tfm::decoder_options o;
+
+    o.beam = 12;
+    tfm::decoder d(m, o);
+    d.translate_with_terms({"thank you", "please"}, {{"bitte"}, {}});
+    ck_assert(d.text(0).find("bitte") != std::string_view::npos && d.text(1) == "bitte");
+    require_status(TFM_E_INVALID, "1 sources, but 0 terms", [&] { d.translate_with_terms({"a"}, {}); });
+}
+END_TEST
+
 START_TEST(samples_are_repeatable)
 {
     const tfm::model m = trained_model(100);
@@ -429,7 +442,7 @@ int main()
     return run_tests("cpp_runs",
                      {training_to_translation, data_is_reported, steps_are_those_of_a_run, a_checkpoint_goes_on,
                       trainers_move_with_their_lambdas, training_is_cancelled, what_progress_throws_comes_out_of_run,
-                      ranks_are_summed_by_a_lambda, trainers_tell_their_log, n_best_lists, pairs_are_scored, samples_are_repeatable, translations_begin_with_their_prefix, what_is_forbidden_does_not_come,
+                      ranks_are_summed_by_a_lambda, trainers_tell_their_log, n_best_lists, pairs_are_scored, samples_are_repeatable, terms_appear, translations_begin_with_their_prefix, what_is_forbidden_does_not_come,
                       attention_of_a_pair, translation_is_watched_and_cancelled, time_is_accounted_for,
                       attention_on_buffers, bleu_of_several_references, other_metrics_and_significance, measuring, versions_agree});
 }

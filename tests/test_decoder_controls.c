@@ -120,7 +120,8 @@ START_TEST(token_scores_are_those_of_scoring)
             ck_assert_ok(tfm_decoder_logprobs_ids(scorer, &sentences[i], &ids, 1, &error), error);
             want = tfm_decoder_token_logprobs(scorer, 0, NULL);
             for (size_t j = 0; j < n; sum += (double)got[j++])
-                ck_assert_msg(fabsf(got[j] - want[j]) < 2e-5f, "token %zu: %g, want %g", j, (double)got[j], (double)want[j]);
+                ck_assert_msg(fabsf(got[j] - want[j]) < 2e-5f, "token %zu: %g, want %g", j, (double)got[j],
+                              (double)want[j]);
             const bool ended = n && ids.data[n - 1] == TFM_EOS;
             const double penalty = ended ? pow((5.0 + (double)n) / 6.0, (double)o.alpha) : 1.0;
             ck_assert_double_eq_tol(sum / penalty, tfm_decoder_score(d, i, rank), 1e-4);
@@ -248,6 +249,96 @@ START_TEST(prefixes_are_checked)
 }
 END_TEST
 
+static bool contains(tfm_ids ids, tfm_ids part)
+{
+    for (size_t i = 0; i + part.size <= ids.size; i++)
+        if (begins_with((tfm_ids){ids.data + i, ids.size - i}, part)) return true;
+    return false;
+}
+
+/* A sentence has 0 to 2 terms. All that end have theirs, the same alone and among others with threads. */
+START_TEST(c24_terms_appear_whatever_the_batch)
+{
+    static const int32_t ids[] = {7, 9, 30, 31, 32};
+    static const tfm_ids phrases[] = {{ids, 2}, {ids + 2, 3}};
+    static tfm_ids terms[2 * SENTENCES];
+    static size_t n_terms[SENTENCES];
+    tfm_decoder_options o = decoder_options(8);
+    tfm_model *model = model_make();
+    tfm_request r;
+    size_t n = 0, ended = 0;
+
+    o.n_best = 2;
+    sentences_make(sentences);
+    for (size_t i = 0; i < SENTENCES; i++) {
+        n_terms[i] = i % 3;
+        for (size_t j = 0; j < n_terms[i]; j++) terms[n++] = phrases[j];
+    }
+    tfm_decoder *alone = decoder_of(model, &o);
+    o.n_threads = 3;
+    tfm_decoder *together = decoder_of(model, &o);
+    tfm_request_init(&r, sizeof r);
+    r = (tfm_request){
+        .struct_size = r.struct_size, .n = SENTENCES, .sources = sentences, .n_terms = n_terms, .terms = terms};
+    ck_assert_ok(tfm_decoder_run(together, &r, &error), error);
+    for (size_t i = 0; i < SENTENCES; i++) {
+        r.n = 1, r.sources = sentences + i, r.n_terms = n_terms + i, r.terms = phrases;
+        ck_assert_ok(tfm_decoder_run(alone, &r, &error), error);
+        same_results(alone, 0, together, i);
+        for (size_t rank = 0; rank < tfm_decoder_count(together, i); rank++) {
+            const tfm_ids got = tfm_decoder_ids(together, i, rank);
+            if (!got.size || got.data[got.size - 1] != TFM_EOS) continue;
+            ended++;
+            for (size_t j = 0; j < n_terms[i]; j++) ck_assert(contains(got, phrases[j]));
+        }
+    }
+    ck_assert_uint_gt(ended, SENTENCES);
+    tfm_decoder_free(alone);
+    tfm_decoder_free(together);
+    tfm_model_free(model);
+}
+END_TEST
+
+START_TEST(terms_are_checked)
+{
+    static const int32_t ids[300] = {4, 5, TFM_EOS}, outside[] = {53};
+    static tfm_ids many[65];
+    static const struct {
+        size_t n;
+        tfm_ids first;
+        const char *says;
+    } trials[] = {
+        {65, {ids, 1}, "n_terms[0] is 65, not in 0..64"},
+        {1, {ids, 0}, "term 0 of sentence 0 is empty"},
+        {1, {ids, 257}, "the terms of sentence 0 have 257 tokens, more than 256"},
+        {1, {outside, 1}, "terms[0].data[0] is 53, not in 0..52 (a vocabulary of 53)"},
+    };
+    const tfm_ids source = {ids, 3};
+    tfm_decoder_options o = decoder_options(2);
+    tfm_model *model = model_make();
+    tfm_decoder *d = decoder_of(model, &o);
+    size_t n = 1;
+    tfm_request r = {.struct_size = sizeof r, .n = 1, .sources = &source, .n_terms = &n};
+
+    ck_assert_status(tfm_decoder_run(d, &r, &error), TFM_E_INVALID, error);
+    ck_assert_str_eq(error.message, "terms and term_lines are NULL, their number 1");
+    r.terms = many;
+    for (size_t i = 0; i < sizeof trials / sizeof *trials; i++) {
+        for (size_t j = 0; j < 65; j++) many[j] = trials[i].first;
+        n = trials[i].n;
+        ck_assert_status(tfm_decoder_run(d, &r, &error), TFM_E_INVALID, error);
+        ck_assert_str_eq(error.message, trials[i].says);
+    }
+    tfm_decoder_free(d);
+    o.temperature = 1.0f;
+    d = decoder_of(model, &o);
+    ck_assert_status(tfm_decoder_run(d, &r, &error), TFM_E_INVALID, error);
+    ck_assert_str_eq(error.message, "terms are for searches, but temperature is 1: set it to 0");
+    tfm_decoder_free(d);
+    tfm_model_free(model);
+}
+END_TEST
+
 START_TEST(lengths_follow_the_source)
 {
     tfm_decoder_options o = decoder_options(3);
@@ -279,6 +370,8 @@ static Suite *decoder_controls_suite(void)
     tcase_add_test(tc, c25_greedy_from_its_own_prefix_is_greedy);
     tcase_add_test(tc, c25_n_best_behind_a_prefix_are_distinct);
     tcase_add_test(tc, prefixes_are_checked);
+    tcase_add_test(tc, c24_terms_appear_whatever_the_batch);
+    tcase_add_test(tc, terms_are_checked);
     tcase_add_test(tc, lengths_follow_the_source);
     suite_add_tcase(suite, tc);
     return suite;

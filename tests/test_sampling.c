@@ -43,16 +43,17 @@ static void check_shares(const tfm_decoder_options *o, const int keep[TOKENS])
 
 START_TEST(draws_follow_temperature_top_k_and_top_p)
 {
-    static const int all[] = {1, 1, 1, 1, 1}, two[] = {0, 1, 0, 1, 0}, three[] = {0, 1, 0, 1, 1}, one[] = {0, 1, 0, 0, 0};
+    static const int all[] = {1, 1, 1, 1, 1}, two[] = {0, 1, 0, 1, 0}, three[] = {0, 1, 0, 1, 1},
+                     one[] = {0, 1, 0, 0, 0};
     /* at temperature 1 the probabilities are 0.070 0.384 0.019 0.384 0.156: two of the best have 0.768 */
     static const struct {
         float temperature, top_p;
         uint32_t top_k;
         const int *keep;
     } trials[] = {
-        {1.0f, 0.0f, 0, all},   {0.5f, 0.0f, 0, all},    {2.0f, 1.0f, 9, all},  {1.0f, 0.0f, 2, two},
-        {0.7f, 0.0f, 3, three}, {1.0f, 0.0f, 1, one},    {1.0f, 0.75f, 0, two}, {1.0f, 0.76f, 0, three},
-        {1.0f, 0.37f, 0, one},  {1.0f, 0.999f, 0, all},  {1.0f, 1e-6f, 0, one}, {1.0f, 0.80f, 3, two},
+        {1.0f, 0.0f, 0, all},   {0.5f, 0.0f, 0, all},   {2.0f, 1.0f, 9, all},  {1.0f, 0.0f, 2, two},
+        {0.7f, 0.0f, 3, three}, {1.0f, 0.0f, 1, one},   {1.0f, 0.75f, 0, two}, {1.0f, 0.76f, 0, three},
+        {1.0f, 0.37f, 0, one},  {1.0f, 0.999f, 0, all}, {1.0f, 1e-6f, 0, one}, {1.0f, 0.80f, 3, two},
     };
 
     for (size_t i = 0; i < sizeof trials / sizeof *trials; i++) {
@@ -87,7 +88,8 @@ static tfm_search *run(void)
     tfm_search *search;
 
     ck_assert_ok(tfm_search_create(&search, &t.g.transformer, t.g.pool, &t.options, &t.g.allocator, &error), error);
-    ck_assert_ok(tfm_search_run(search, &t.source, &t.prefix, 1, &error), error);
+    ck_assert_ok(tfm_search_run(search, &(tfm_request){.n = 1, .sources = &t.source, .prefixes = &t.prefix}, &error),
+                 error);
     return search;
 }
 
@@ -102,7 +104,8 @@ static size_t find(const tfm_hypothesis *h)
 {
     size_t i = 0;
 
-    while (i < t.n && (t.all[i].size != h->ids.size || memcmp(t.all[i].ids, h->ids.data, h->ids.size * sizeof(int32_t))))
+    while (i < t.n &&
+           (t.all[i].size != h->ids.size || memcmp(t.all[i].ids, h->ids.data, h->ids.size * sizeof(int32_t))))
         i++;
     ck_assert(i < t.n || (h->ids.size == TINY_LONGEST && h->ids.data[TINY_LONGEST - 1] != TFM_EOS));
     return i;
@@ -142,8 +145,8 @@ START_TEST(sequences_come_as_often_as_the_model_says)
     for (size_t i = 0; i <= t.n; i++) {
         const double p = i < t.n ? exp(t.all[i].logprob - begun) : open, n = SAMPLES * RUNS;
         if (i < t.n) open -= p;
-        ck_assert_msg(fabs((double)count[i] - n * p) <= 5.0 * sqrt(n * p * (1.0 - p)) + 2.0, "%zu came, want %g", count[i],
-                      n * p);
+        ck_assert_msg(fabs((double)count[i] - n * p) <= 5.0 * sqrt(n * p * (1.0 - p)) + 2.0, "%zu came, want %g",
+                      count[i], n * p);
     }
     tiny_end(&t);
 }

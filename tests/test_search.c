@@ -172,7 +172,7 @@ START_TEST(m36_beam_with_cache_equals_beam_without)
     o.n_best = o.beam;
     random_model((uint64_t)_i);
     tfm_search *s = search_of(&o);
-    ck_assert_ok(tfm_search_run(s, sources, NULL, 4, &error), error);
+    ck_assert_ok(tfm_search_run(s, &(tfm_request){.n = 4, .sources = sources}, &error), error);
     for (size_t i = 0; i < 4; i++) {
         changes += search_without_cache(&beam, &block, &o, sources[i]);
         ck_assert_uint_eq(tfm_search_count(s, i), tfm_beam_count(&beam));
@@ -244,7 +244,7 @@ START_TEST(m46_positions_beyond_the_table)
             for (size_t i = 2 * GOLDEN_D; i < sizeof g.position / sizeof *g.position; i++) g.position[i] = NAN;
         }
         tfm_search *s = search_of(&o), *other = search_of(&o);
-        ck_assert_ok(tfm_search_run(s, golden_sources, NULL, 2, &error), error);
+        ck_assert_ok(tfm_search_run(s, &(tfm_request){.n = 2, .sources = golden_sources}, &error), error);
         for (size_t i = 0; i < 2; i++) {
             ck_assert(tfm_search_get(s, i, 0, &h));
             found[shorter][i] = h.score;
@@ -270,13 +270,13 @@ START_TEST(a_run_forgets_the_one_before)
 
     golden_begin(&g);
     tfm_search *s = search_of(&o);
-    ck_assert_ok(tfm_search_run(s, golden_sources, NULL, 2, &error), error);
-    ck_assert_ok(tfm_search_run(s, golden_sources + 1, NULL, 1, &error), error);
+    ck_assert_ok(tfm_search_run(s, &(tfm_request){.n = 2, .sources = golden_sources}, &error), error);
+    ck_assert_ok(tfm_search_run(s, &(tfm_request){.n = 1, .sources = golden_sources + 1}, &error), error);
     ck_assert_uint_eq(tfm_search_hypotheses(s), 1);
     ck_assert(tfm_search_get(s, 0, 0, &h));
     ck_assert_uint_eq(h.number, 0);
     ck_assert_uint_eq(tfm_search_count(s, 1), 0);
-    ck_assert_status(tfm_search_run(s, &none, NULL, 1, &error), TFM_E_INVALID, error);
+    ck_assert_status(tfm_search_run(s, &(tfm_request){.n = 1, .sources = &none}, &error), TFM_E_INVALID, error);
     ck_assert_uint_eq(tfm_search_count(s, 0), 0);
     ck_assert_uint_eq(tfm_search_hypotheses(s), 0);
     tfm_search_free(s);
@@ -332,7 +332,7 @@ START_TEST(steps_call_no_allocator)
     o.progress_user = &w;
     random_model(6);
     ck_assert_ok(tfm_search_create(&s, &g.transformer, g.pool, &o, &a, &error), error);
-    ck_assert_ok(tfm_search_run(s, golden_sources, NULL, 2, &error), error); /* one batch */
+    ck_assert_ok(tfm_search_run(s, &(tfm_request){.n = 2, .sources = golden_sources}, &error), error); /* one batch */
     ck_assert_uint_gt(w.steps, 2);
     ck_assert_uint_eq(w.most, 0);
     tfm_search_free(s);
@@ -348,7 +348,7 @@ START_TEST(golden_greedy_of_any_id)
     golden_begin(&g);
     o.allow_special = 1;
     tfm_search *s = search_of(&o);
-    ck_assert_ok(tfm_search_run(s, golden_sources, NULL, 2, &error), error);
+    ck_assert_ok(tfm_search_run(s, &(tfm_request){.n = 2, .sources = golden_sources}, &error), error);
     check_hypothesis(s, 0, 0, "2 0 0 2 6 8 6 2 0 0", -18.675701486);
     check_hypothesis(s, 1, 0, "2 0 0 2 6 8 6 2", -15.104892269);
     ck_assert_uint_eq(tfm_search_steps(s, 0), 10);
@@ -363,7 +363,7 @@ START_TEST(golden_beam)
 
     golden_begin(&g);
     tfm_search *s = search_of(&o);
-    ck_assert_ok(tfm_search_run(s, golden_sources, NULL, 2, &error), error);
+    ck_assert_ok(tfm_search_run(s, &(tfm_request){.n = 2, .sources = golden_sources}, &error), error);
     check_hypothesis(s, 0, 0, "4 4 4 6 10 1", -8.086733821);
     check_hypothesis(s, 1, 0, "4 4 4 6 10 1", -8.089774818);
     ck_assert_uint_eq(tfm_search_steps(s, 0), 8);
@@ -372,7 +372,7 @@ START_TEST(golden_beam)
 
     o.n_best = 3;
     s = search_of(&o);
-    ck_assert_ok(tfm_search_run(s, golden_sources, NULL, 2, &error), error);
+    ck_assert_ok(tfm_search_run(s, &(tfm_request){.n = 2, .sources = golden_sources}, &error), error);
     check_hypothesis(s, 0, 0, "4 4 4 6 10 1", -8.086733821);
     check_hypothesis(s, 0, 1, "4 4 4 6 10 3 1", -8.780119900);
     check_hypothesis(s, 0, 2, "4 4 4 6 10 3 3 1", -9.399113595);
@@ -381,7 +381,7 @@ START_TEST(golden_beam)
 
     o = golden_search_options(3, 0.0f);
     s = search_of(&o);
-    ck_assert_ok(tfm_search_run(s, golden_sources, NULL, 2, &error), error);
+    ck_assert_ok(tfm_search_run(s, &(tfm_request){.n = 2, .sources = golden_sources}, &error), error);
     check_hypothesis(s, 0, 0, "4 4 4 6 10 1", -11.633703985);
     check_hypothesis(s, 1, 0, "4 4 4 6 10 1", -11.638078813);
     ck_assert_uint_eq(tfm_search_steps(s, 0), 6);

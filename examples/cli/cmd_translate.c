@@ -13,7 +13,7 @@
 enum { CHUNK_LINES = 1024 }; /* translated together, when so many are there */
 
 typedef struct translate_args {
-    const char *model, *input, *output, *prefixes;
+    const char *model, *input, *output, *prefixes, *terms;
     uint32_t n_best; /* 0: plain lines */
     uint32_t scores, token_scores, stats, replace_invalid, skip_checksum, stop, forbid_unknown;
     string_list forbid;
@@ -28,6 +28,10 @@ static const option_row rows[] = {
     {"input", "FILE", "lines to translate, plain or gzip; default: standard input", OPTION_TEXT, AT(input)},
     {"prefixes", "FILE", "line i is how the translation of line i begins; an empty one leaves it open", OPTION_TEXT,
      AT(prefixes)},
+    {"terms", "FILE",
+     "line i has words or phrases that must appear in the translation of line i, separated by tabs; use a beam wider "
+     "than their tokens",
+     OPTION_TEXT, AT(terms)},
     {"output", "FILE", "written as FILE.part and renamed when complete; default: standard output", OPTION_TEXT,
      AT(output)},
     {"replace-invalid", NULL, "invalid UTF-8 becomes U+FFFD instead of an error", OPTION_FLAG, AT(replace_invalid)},
@@ -95,9 +99,10 @@ typedef struct translation {
     const translate_args *args;
     tfm_model *model;
     tfm_decoder *decoder;
-    text_reader input, prefixes; /* prefixes: open with --prefixes */
+    text_reader input, prefixes, terms; /* these: open with --prefixes, --terms */
     text_writer output;
-    text_lines chunk, chunk_prefixes;
+    text_lines chunk, chunk_prefixes, chunk_terms; /* terms: of all lines */
+    size_t n_terms[CHUNK_LINES];
     uint64_t sentences, tokens; /* done; tokens are those of the best hypotheses */
     double load_seconds, seconds;
     double call_began; /* of the lines that are being translated */
@@ -153,6 +158,12 @@ static tfm_status translate_lines(translation *t, size_t first, size_t n)
     r.n = n;
     r.lines = t->chunk.lines + first;
     if (t->args->prefixes) r.prefix_lines = t->chunk_prefixes.lines + first;
+    if (t->args->terms) {
+        size_t skipped = 0;
+        for (size_t i = 0; i < first; i++) skipped += t->n_terms[i];
+        r.n_terms = t->n_terms + first;
+        r.term_lines = t->chunk_terms.lines + skipped;
+    }
     t->call_began = clock_seconds();
     t->call_done = 0;
     const tfm_status status = tfm_decoder_run(t->decoder, &r, &t->error);
@@ -171,18 +182,43 @@ static int translate_chunk(translation *t)
     return EXIT_SUCCESS;
 }
 
-/* A prefix for each line of the chunk. */
-static bool read_prefixes(translation *t)
+/* The next line of a file that has one for each line of the input. */
+static bool next_companion(text_reader *reader, const translation *t, size_t i, tfm_text *line)
+{
+    const int got = text_reader_next(reader, line);
+    if (got == 0)
+        console_fail("%s has only %llu lines, fewer than %s", reader->name, (unsigned long long)(t->sentences + i),
+                     t->input.name);
+    return got > 0;
+}
+
+/* The parts of a line between tabs; returns how many. */
+static size_t add_terms(text_lines *terms, tfm_text line)
+{
+    const size_t before = terms->size;
+    for (size_t begin = 0, end = 0; end <= line.size; end++) {
+        if (end < line.size && line.data[end] != '\t') continue;
+        if (end > begin) text_lines_add(terms, (tfm_text){line.data + begin, end - begin});
+        begin = end + 1;
+    }
+    return terms->size - before;
+}
+
+/* Prefixes and terms of the lines of the chunk. */
+static bool read_companions(translation *t)
 {
     tfm_text line;
     text_lines_clear(&t->chunk_prefixes);
-    while (t->args->prefixes && t->chunk_prefixes.size < t->chunk.size) {
-        const int got = text_reader_next(&t->prefixes, &line);
-        if (got == 0)
-            console_fail("%s has only %llu lines, fewer than %s", t->args->prefixes,
-                         (unsigned long long)(t->sentences + t->chunk_prefixes.size), t->input.name);
-        if (got <= 0) return false;
-        text_lines_add(&t->chunk_prefixes, line);
+    text_lines_clear(&t->chunk_terms);
+    for (size_t i = 0; i < t->chunk.size; i++) {
+        if (t->args->prefixes) {
+            if (!next_companion(&t->prefixes, t, i, &line)) return false;
+            text_lines_add(&t->chunk_prefixes, line);
+        }
+        if (t->args->terms) {
+            if (!next_companion(&t->terms, t, i, &line)) return false;
+            t->n_terms[i] = add_terms(&t->chunk_terms, line);
+        }
     }
     return true;
 }
@@ -203,7 +239,7 @@ static int translate_all(translation *t)
 {
     for (int got = 1; got > 0;) {
         got = read_chunk(t);
-        if (!read_prefixes(t)) return EXIT_FAILURE;
+        if (!read_companions(t)) return EXIT_FAILURE;
         const int code = t->chunk.size > 0 ? translate_chunk(t) : EXIT_SUCCESS;
         if (code || got < 0) return EXIT_FAILURE;
         if (!text_writer_flush(&t->output)) return EXIT_FAILURE;
@@ -237,6 +273,7 @@ static int open_all(translation *t)
     t->load_seconds = clock_seconds() - began;
     if (!text_reader_open(&t->input, args->input ? args->input : "-", args->replace_invalid)) return EXIT_FAILURE;
     if (args->prefixes && !text_reader_open(&t->prefixes, args->prefixes, args->replace_invalid)) return EXIT_FAILURE;
+    if (args->terms && !text_reader_open(&t->terms, args->terms, args->replace_invalid)) return EXIT_FAILURE;
     return text_writer_open(&t->output, args->output) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
@@ -266,7 +303,7 @@ static int run(void *place, const string_list *operands)
 {
     (void)operands;
     translate_args *args = place;
-    translation t = {.args = args, .input.fd = -1, .prefixes.fd = -1};
+    translation t = {.args = args, .input.fd = -1, .prefixes.fd = -1, .terms.fd = -1};
     if (args->n_best > args->decoder.beam && args->decoder.temperature <= 0)
         return console_usage("--nbest is %u, more than --beam %u; widen the beam", args->n_best, args->decoder.beam);
     if (args->n_best) args->decoder.n_best = args->n_best;
@@ -280,8 +317,10 @@ static int run(void *place, const string_list *operands)
     free(t.suffix);
     text_reader_free(&t.input);
     text_reader_free(&t.prefixes);
+    text_reader_free(&t.terms);
     text_lines_clear(&t.chunk);
     text_lines_clear(&t.chunk_prefixes);
+    text_lines_clear(&t.chunk_terms);
     tfm_decoder_free(t.decoder);
     tfm_model_free(t.model);
     return code;

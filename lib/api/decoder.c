@@ -38,7 +38,7 @@ tfm_status tfm_decoder_create(tfm_decoder **out, const tfm_model *model, const t
     d = tfm_alloc(&a, 1, sizeof *d);
     if (!d) return tfm_fail(error, TFM_E_NOMEM, "decoder: no memory for %zu bytes", sizeof *d);
     *d = (tfm_decoder){.allocator = a, .options = o, .model = model};
-    d->sources.allocator = d->targets.allocator = a;
+    d->sources.allocator = d->targets.allocator = d->terms.allocator = a;
     status = begin(d, error);
     if (status) tfm_decoder_free(d);
     else *out = d;
@@ -53,6 +53,7 @@ void tfm_decoder_free(tfm_decoder *decoder)
     tfm_decoder_free_texts(decoder);
     tfm_encoded_free(&decoder->sources);
     tfm_encoded_free(&decoder->targets);
+    tfm_encoded_free(&decoder->terms);
     tfm_score_free(decoder->score);
     tfm_search_free(decoder->search);
     tfm_pool_free(decoder->pool);

@@ -19,7 +19,7 @@ struct tfm_decoder {
     tfm_pool *pool;
     tfm_search *search;
     tfm_score *score; /* works in the memory of search */
-    tfm_encoded sources, targets;
+    tfm_encoded sources, targets, terms;
     char *text; /* each hypothesis is terminated by NUL */
     size_t text_size, text_capacity;
     tfm_span *spans; /* by number of hypothesis */

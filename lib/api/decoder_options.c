@@ -32,7 +32,8 @@ static tfm_status check_search(const tfm_decoder_options *o, tfm_error *error)
     if (o->stop_rule > TFM_STOP_WORST)
         return tfm_fail(error, TFM_E_INVALID, "stop_rule is %u, not in 0..%d", o->stop_rule, TFM_STOP_WORST);
     if (o->max_length && o->min_length > o->max_length)
-        return tfm_fail(error, TFM_E_INVALID, "min_length is %u, more than max_length %u", o->min_length, o->max_length);
+        return tfm_fail(error, TFM_E_INVALID, "min_length is %u, more than max_length %u", o->min_length,
+                        o->max_length);
     if (o->dtype > TFM_DTYPE_INT8)
         return tfm_fail(error, TFM_E_INVALID, "dtype is %u, not in 0..%d", o->dtype, TFM_DTYPE_INT8);
     if (!o->max_source || !o->batch_tokens)

@@ -3,7 +3,7 @@
 
 #include "base/arithmetic.h"
 
-#define REQUEST_SIZE_MIN (offsetof(tfm_request, prefixes) + sizeof(void *))
+#define REQUEST_SIZE_MIN (offsetof(tfm_request, terms) + sizeof(void *))
 
 void tfm_request_init(tfm_request *request, size_t struct_size)
 {
@@ -12,42 +12,50 @@ void tfm_request_init(tfm_request *request, size_t struct_size)
     tfm_options_fill(request, struct_size, &none, sizeof none);
 }
 
-/* *sources: the request's, encoded when they are text. */
-static tfm_status encode_sources(const tfm_ids **sources, tfm_decoder *d, const tfm_request *r, tfm_error *error)
+/* *ids: those of the lines, unless there are none. */
+static tfm_status encode(const tfm_ids **ids, tfm_encoded *to, const tfm_decoder *d, const tfm_text *lines, size_t n,
+                         const tfm_encode_rules *rules, tfm_error *error)
 {
-    const tfm_encode_rules rules = {"line", d->options.replace_invalid, true,
-                                    tfm_config_end(&d->model->weights.options, true)};
     tfm_status status;
 
-    *sources = r->sources;
-    if (!r->lines) return TFM_OK;
-    status = tfm_decoder_check_text(d, r->lines, r->n, "lines", error);
-    if (!status) status = tfm_encode_lines(&d->sources, d->model->tokenizer, r->lines, r->n, &rules, error);
-    if (!status) status = tfm_decoder_check_lengths(d, &d->sources, rules.side, true, error);
-    *sources = d->sources.lines;
+    if (!lines) return TFM_OK;
+    status = tfm_decoder_check_text(d, lines, n, rules->side, error);
+    if (!status) status = tfm_encode_lines(to, d->model->tokenizer, lines, n, rules, error);
+    *ids = to->lines;
     return status;
 }
 
-static tfm_status encode_prefixes(const tfm_ids **prefixes, tfm_decoder *d, const tfm_request *r, tfm_error *error)
+static tfm_status count_terms(size_t *total, const tfm_decoder *d, const tfm_request *r, tfm_error *error)
 {
-    const tfm_encode_rules rules = {"prefix", d->options.replace_invalid, true, -1};
-    tfm_status status;
-
-    *prefixes = r->prefixes;
-    if (!r->prefix_lines) return TFM_OK;
-    status = tfm_decoder_check_text(d, r->prefix_lines, r->n, "prefix_lines", error);
-    if (!status) status = tfm_encode_lines(&d->targets, d->model->tokenizer, r->prefix_lines, r->n, &rules, error);
-    *prefixes = d->targets.lines;
-    return status;
+    *total = 0;
+    if (!r->n_terms) return TFM_OK;
+    for (size_t i = 0; i < r->n; i++)
+        if (!tfm_add(*total, r->n_terms[i], total)) *total = SIZE_MAX;
+    if (*total && !r->terms && !r->term_lines)
+        return tfm_fail(error, TFM_E_INVALID, "terms and term_lines are NULL, their number %zu", *total);
+    if (*total && d->options.temperature > 0.0f)
+        return tfm_fail(error, TFM_E_INVALID, "terms are for searches, but temperature is %g: set it to 0",
+                        (double)d->options.temperature);
+    return TFM_OK;
 }
 
-static tfm_status run(tfm_decoder *d, const tfm_request *r, tfm_error *error)
+/* What is text in the request becomes ids, which the decoder keeps. */
+static tfm_status run(tfm_decoder *d, const tfm_request *request, tfm_error *error)
 {
-    const tfm_ids *sources, *prefixes;
-    tfm_status status = encode_sources(&sources, d, r, error);
+    const int32_t end = tfm_config_end(&d->model->weights.options, true);
+    const bool replace = d->options.replace_invalid;
+    const tfm_encode_rules source = {"line", replace, true, end}, prefix = {"prefix", replace, true, -1};
+    const tfm_encode_rules term = {"term", replace, true, -1};
+    tfm_request r = *request;
+    size_t n_terms;
+    tfm_status status = count_terms(&n_terms, d, &r, error);
 
-    if (!status) status = encode_prefixes(&prefixes, d, r, error);
-    if (!status) status = tfm_search_run(d->search, sources, prefixes, r->n, error);
+    if (!status) status = encode(&r.sources, &d->sources, d, r.lines, r.n, &source, error);
+    if (!status && r.lines) status = tfm_decoder_check_lengths(d, &d->sources, source.side, true, error);
+    if (!status) status = encode(&r.prefixes, &d->targets, d, r.prefix_lines, r.n, &prefix, error);
+    if (!status && n_terms) status = encode(&r.terms, &d->terms, d, r.term_lines, n_terms, &term, error);
+    if (!n_terms) r.n_terms = NULL;
+    if (!status) status = tfm_search_run(d->search, &r, error);
     return status ? status : tfm_decoder_write_texts(d, error);
 }
 
@@ -63,7 +71,8 @@ tfm_status tfm_decoder_run(tfm_decoder *decoder, const tfm_request *request, tfm
     status = tfm_options_read(&r, sizeof r, REQUEST_SIZE_MIN, request, error);
     if (status) return status;
     if (r.reserved) return tfm_fail(error, TFM_E_INVALID, "reserved is %u, must be 0", r.reserved);
-    if (r.n && !r.lines && !r.sources) return tfm_fail(error, TFM_E_INVALID, "lines and sources are NULL, n is %zu", r.n);
+    if (r.n && !r.lines && !r.sources)
+        return tfm_fail(error, TFM_E_INVALID, "lines and sources are NULL, n is %zu", r.n);
     return run(decoder, &r, error);
 }
 

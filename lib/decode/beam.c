@@ -90,13 +90,20 @@ static void heap_put(heap *h, tfm_candidate candidate)
     for (; i && worse(&h->at[i], &h->at[(i - 1) / 2]); i = (i - 1) / 2) swap(&h->at[i], &h->at[(i - 1) / 2]);
 }
 
-/* Best first. */
-static void heap_sort(heap *h)
+static void sort_heap(tfm_candidate *at, size_t n)
 {
-    for (size_t n = h->n; n > 1; n--) {
-        swap(&h->at[0], &h->at[n - 1]);
-        sift_down(h->at, n - 1);
+    for (; n > 1; n--) {
+        swap(&at[0], &at[n - 1]);
+        sift_down(at, n - 1);
     }
+}
+
+void tfm_candidates_sort(tfm_candidate *candidates, size_t n)
+{
+    heap h = {.at = candidates, .capacity = n};
+
+    while (h.n < n) heap_put(&h, candidates[h.n]);
+    sort_heap(candidates, n);
 }
 
 static void offer_row(heap *h, const tfm_beam *beam, uint32_t row, const tfm_choice *choice, double lse)
@@ -136,32 +143,38 @@ static void give_up(tfm_beam *beam)
     beam->done = true;
 }
 
-void tfm_beam_advance(tfm_beam *beam, const tfm_choice *rows, const double *lse, tfm_candidate *scratch)
+void tfm_beam_extend(tfm_beam *beam, const tfm_candidate *candidates, size_t n)
 {
     const tfm_decoder_options *o = beam->options;
     const double penalty = tfm_beam_penalty(o, beam->steps + 1);
     tfm_beam_link *links = beam->links + beam->steps * o->beam;
-    heap h = {.at = scratch, .capacity = tfm_beam_width(o)};
-    size_t n = 0;
+    size_t alive = 0;
 
-    for (size_t i = 0; i < beam->n_alive; i++) offer_row(&h, beam, (uint32_t)i, &rows[i], lse[i]);
-    heap_sort(&h);
-    if (!h.n) {
+    if (!n) {
         give_up(beam);
         return;
     }
     beam->steps++;
-    for (size_t i = 0; i < h.n; i++) {
-        const tfm_candidate *c = &h.at[i];
+    for (size_t i = 0; i < n; i++) {
+        const tfm_candidate *c = &candidates[i];
         if (c->token == beam->eos) {
             tfm_beam_finish(beam, (tfm_beam_end){c->logprob / penalty, c->logprob, (uint32_t)beam->steps, c->row, false});
-        } else if (n < o->beam) {
-            links[n] = (tfm_beam_link){c->logprob, c->row, c->token};
-            beam->alive[n++] = c->logprob;
+        } else if (alive < o->beam) {
+            links[alive] = (tfm_beam_link){c->logprob, c->row, c->token};
+            beam->alive[alive++] = c->logprob;
         }
     }
-    beam->n_alive = n;
-    beam->done = !n || beam->steps == beam->max_length || decided(beam);
+    beam->n_alive = alive;
+    beam->done = !alive || beam->steps == beam->max_length || decided(beam);
+}
+
+void tfm_beam_advance(tfm_beam *beam, const tfm_choice *rows, const double *lse, tfm_candidate *scratch)
+{
+    heap h = {.at = scratch, .capacity = tfm_beam_width(beam->options)};
+
+    for (size_t i = 0; i < beam->n_alive; i++) offer_row(&h, beam, (uint32_t)i, &rows[i], lse[i]);
+    sort_heap(h.at, h.n);
+    tfm_beam_extend(beam, h.at, h.n);
 }
 
 size_t tfm_beam_count(const tfm_beam *beam)

@@ -59,6 +59,12 @@ size_t tfm_beam_width(const tfm_decoder_options *options);
  */
 void tfm_beam_advance(tfm_beam *beam, const tfm_choice *rows, const double *lse, tfm_candidate *scratch);
 
+/* The second half of a step: what becomes of n candidates, best first. None: the search ends where it stands. */
+void tfm_beam_extend(tfm_beam *beam, const tfm_candidate *candidates, size_t n);
+
+/* Best first. */
+void tfm_candidates_sort(tfm_candidate *candidates, size_t n);
+
 /* Keeps a finished hypothesis, when it is one of the best; of equal scores the older one stays in front. */
 void tfm_beam_finish(tfm_beam *beam, tfm_beam_end end);
 

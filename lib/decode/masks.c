@@ -101,7 +101,8 @@ static tfm_status copy_forbidden(tfm_masks *m, tfm_error *error)
     m->ids = tfm_alloc(&m->allocator, total, sizeof *m->ids);
     m->n_ids = total;
     if (!m->forbidden || !m->ids)
-        return tfm_fail(error, TFM_E_NOMEM, "no memory for %zu forbidden sequences of %zu tokens", o->n_forbidden, total);
+        return tfm_fail(error, TFM_E_NOMEM, "no memory for %zu forbidden sequences of %zu tokens", o->n_forbidden,
+                        total);
     int32_t *to = m->ids;
     for (size_t i = 0; i < o->n_forbidden; to += o->forbidden[i++].size) {
         memcpy(to, o->forbidden[i].data, o->forbidden[i].size * sizeof *to);

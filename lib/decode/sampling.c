@@ -52,8 +52,8 @@ static double weight_of(tfm_pick pick, float best, const tfm_decoder_options *o)
     return exp(((double)pick.logit - (double)best) / (double)o->temperature);
 }
 
-/* The nucleus (Holtzman et al. 2020): the fewest of the best that have top_p of the total weight. They go to the end, the
- * best last, with their weights; returns where they begin. A heap, as they are few and the others many. */
+/* The nucleus (Holtzman et al. 2020): the fewest of the best that have top_p of the total weight. They go to the end,
+ * the best last, with their weights; returns where they begin. A heap, as they are few and the others many. */
 static size_t find_nucleus(tfm_choice *row, const tfm_decoder_options *o, float best, double *total, double *weights)
 {
     const double enough = (double)o->top_p * *total;

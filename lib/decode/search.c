@@ -26,6 +26,8 @@ struct tfm_search {
     int32_t *ids;
     float *logprobs; /* of each id */
     size_t n_ids, id_capacity, logprob_capacity;
+    tfm_terms *terms; /* [total] those of each sentence */
+    size_t term_capacity;
     size_t done; /* sentences finished in this run */
 };
 
@@ -63,6 +65,7 @@ void tfm_search_free(tfm_search *search)
     tfm_free(a, search->hypotheses, search->hypothesis_capacity, sizeof *search->hypotheses);
     tfm_free(a, search->ids, search->id_capacity, sizeof *search->ids);
     tfm_free(a, search->logprobs, search->logprob_capacity, sizeof *search->logprobs);
+    tfm_free(a, search->terms, search->term_capacity, sizeof *search->terms);
     tfm_masks_destroy(&search->masks);
     tfm_free(a, search, 1, sizeof *search);
     tfm_workspace_free(w);
@@ -138,24 +141,67 @@ static tfm_status check_prefix(const tfm_workspace *w, tfm_ids prefix, size_t in
     return TFM_OK;
 }
 
-static tfm_status begin_run(tfm_search *s, const tfm_ids *sources, const tfm_ids *prefixes, size_t n, tfm_error *error)
+static tfm_status check_terms(const tfm_terms *terms, size_t index, tfm_error *error)
+{
+    size_t total = 0;
+
+    if (terms->n > TFM_MOST_TERMS)
+        return tfm_fail(error, TFM_E_INVALID, "n_terms[%zu] is %zu, not in 0..%d", index, terms->n, TFM_MOST_TERMS);
+    for (size_t i = 0; i < terms->n; i++) {
+        if (!terms->phrases[i].size) return tfm_fail(error, TFM_E_INVALID, "term %zu of sentence %zu is empty", i, index);
+        if (!tfm_add(total, terms->phrases[i].size, &total)) total = SIZE_MAX;
+    }
+    if (total <= TFM_MOST_TERM_TOKENS) return TFM_OK;
+    return tfm_fail(error, TFM_E_INVALID, "the terms of sentence %zu have %zu tokens, more than %d", index, total,
+                    TFM_MOST_TERM_TOKENS);
+}
+
+/* The terms of each sentence, which stand one after the other. */
+static tfm_status take_terms(tfm_search *s, const tfm_request *r, tfm_error *error)
+{
+    const tfm_ids *terms = r->terms;
+    size_t total = 0;
+    tfm_status status = TFM_OK;
+
+    if (!tfm_grow(&s->w->allocator, &s->terms, &s->term_capacity, r->n, sizeof *s->terms)) return no_room(s, error);
+    for (size_t i = 0; !status && i < r->n; i++) {
+        if (!tfm_add(total, r->n_terms[i], &total)) total = SIZE_MAX;
+        s->terms[i] = (tfm_terms){terms, r->n_terms[i]};
+        status = r->n_terms[i] > TFM_MOST_TERMS ? TFM_OK
+                                                : tfm_workspace_check_targets(s->w, terms, r->n_terms[i], "terms", error);
+        if (!status) status = check_terms(&s->terms[i], i, error);
+        terms += r->n_terms[i];
+    }
+    return status;
+}
+
+static tfm_status check_request(tfm_search *s, const tfm_request *r, tfm_error *error)
+{
+    tfm_status status = tfm_workspace_check_sources(s->w, r->sources, r->n, error);
+
+    if (!status && r->prefixes) status = tfm_workspace_check_targets(s->w, r->prefixes, r->n, "prefixes", error);
+    for (size_t i = 0; !status && r->prefixes && i < r->n; i++)
+        status = check_prefix(s->w, r->prefixes[i], i, r->sources[i].size, error);
+    if (!status && r->n_terms) status = take_terms(s, r, error);
+    return status;
+}
+
+static tfm_status begin_run(tfm_search *s, const tfm_request *r, tfm_error *error)
 {
     const tfm_allocator *a = &s->w->allocator;
-    tfm_status status = tfm_workspace_check_sources(s->w, sources, n, error);
+    const size_t n = r->n;
 
-    if (!status && prefixes) status = tfm_workspace_check_targets(s->w, prefixes, n, "prefixes", error);
-    for (size_t i = 0; !status && prefixes && i < n; i++)
-        status = check_prefix(s->w, prefixes[i], i, sources[i].size, error);
     tfm_search_clear(s);
     s->total = n;
+    const tfm_status status = check_request(s, r, error);
     if (status) return status;
     if (!tfm_grow(a, &s->order, &s->order_capacity, n, sizeof *s->order) ||
         !tfm_grow(a, &s->spare, &s->spare_capacity, n, sizeof *s->spare) ||
         !tfm_grow(a, &s->answers, &s->answer_capacity, n, sizeof *s->answers))
         return no_room(s, error);
     for (size_t i = 0; i < n; i++) {
-        s->order[i] = (tfm_order){sources[i].size, i};
-        s->done += !sources[i].size;
+        s->order[i] = (tfm_order){r->sources[i].size, i};
+        s->done += !r->sources[i].size;
     }
     tfm_order_sort(s->order, s->spare, n);
     return TFM_OK;
@@ -183,10 +229,15 @@ static bool reserve(tfm_search *s, const tfm_search_batch *b)
 }
 
 /* Searches the first n sentences of the order. */
-static tfm_status run_batch(tfm_search *s, const tfm_ids *sources, const tfm_ids *prefixes, size_t n, tfm_error *error)
+static tfm_status run_batch(tfm_search *s, const tfm_request *r, size_t n, tfm_error *error)
 {
-    tfm_search_batch b = {
-        .w = s->w, .sources = sources, .prefixes = prefixes, .order = s->order, .masks = &s->masks, .n = n};
+    tfm_search_batch b = {.w = s->w,
+                          .sources = r->sources,
+                          .prefixes = r->prefixes,
+                          .terms = r->n_terms ? s->terms : NULL,
+                          .order = s->order,
+                          .masks = &s->masks,
+                          .n = n};
     tfm_status status = tfm_search_batch_begin(&b, error);
 
     while (!status) {
@@ -210,16 +261,16 @@ static void stop_clock(tfm_workspace *w)
     w->run.profile = NULL;
 }
 
-tfm_status tfm_search_run(tfm_search *search, const tfm_ids *sources, const tfm_ids *prefixes, size_t n,
-                          tfm_error *error)
+tfm_status tfm_search_run(tfm_search *search, const tfm_request *request, tfm_error *error)
 {
     tfm_search *s = search;
-    tfm_status status = begin_run(s, sources, prefixes, n, error);
+    const size_t n = request->n;
+    tfm_status status = begin_run(s, request, error);
     size_t filled = 0;
 
     while (!status && filled < n && s->order[filled].length) filled++;
     s->w->run.profile = &s->w->profile;
-    if (filled) status = run_batch(s, sources, prefixes, filled, error);
+    if (filled) status = run_batch(s, request, filled, error);
     stop_clock(s->w);
     for (size_t i = filled; !status && i < n; i++) {
         s->answers[s->order[i].index] = (answer){s->n_hypotheses, 1, 0};

@@ -25,12 +25,11 @@ const tfm_profile *tfm_search_profile(const tfm_search *search);
 tfm_workspace *tfm_search_workspace(tfm_search *search);
 
 /*
- * Translates ids; each translation begins with its prefix, when there are prefixes. An empty source gives an empty
- * result of score 0. The results of the call before are gone, also when
- * it fails. The options' progress function is called after each step.
+ * Translates the sources of a request, which are ids; its text is not looked at. An empty source gives an empty result
+ * of score 0. The results of the call before are gone, also when it fails. The options' progress function is called
+ * after each step.
  */
-tfm_status tfm_search_run(tfm_search *search, const tfm_ids *sources, const tfm_ids *prefixes, size_t n,
-                          tfm_error *error);
+tfm_status tfm_search_run(tfm_search *search, const tfm_request *request, tfm_error *error);
 
 /* Forgets the results. */
 void tfm_search_clear(tfm_search *search);

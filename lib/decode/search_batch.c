@@ -72,21 +72,34 @@ static const int32_t *forced_at(const batch *b, size_t row)
     return b->positions[row] < prefix->size ? prefix->data + b->positions[row] : NULL;
 }
 
+/* What the row's hypothesis lacks of its terms; within a prefix nothing is wanted. */
+static void want(const batch *b, size_t row, const tfm_past *past, bool forced)
+{
+    b->pasts[row] = past->ids;
+    tfm_terms_want(&b->wanted[row], forced ? &(tfm_terms){NULL, 0} : &b->slot[b->owner[row]].terms, past->ids);
+}
+
+/* Applies what was asked for to a strip of the row; true: its token is given. */
+static bool control(const batch *b, size_t row, float *logits, size_t n, size_t first)
+{
+    const int32_t *forced = b->prefixes ? forced_at(b, row) : NULL;
+    const tfm_past past = past_of(b, row);
+
+    if (!first && b->terms) want(b, row, &past, forced);
+    if (forced) {
+        tfm_choice_add_forced(&b->choices[row], b->w->run.kernels, logits, n, first, *forced);
+        return true;
+    }
+    tfm_masks_apply(b->masks, &past, logits, first, n);
+    if (b->terms) tfm_terms_see(&b->wanted[row], b->masks->eos, logits, first, n);
+    return false;
+}
+
 static void choose(const batch *b, size_t row, float *logits, size_t n, size_t first, const int32_t never[static 2])
 {
-    const tfm_kernels *kernels = b->w->run.kernels;
-    const int32_t *forced = b->prefixes ? forced_at(b, row) : NULL;
-
     if (!first) tfm_choice_begin(&b->choices[row], b->picks + row * b->width, b->width);
-    if (forced) {
-        tfm_choice_add_forced(&b->choices[row], kernels, logits, n, first, *forced);
-        return;
-    }
-    if (b->masks->n) {
-        const tfm_past past = past_of(b, row);
-        tfm_masks_apply(b->masks, &past, logits, first, n);
-    }
-    tfm_choice_add(&b->choices[row], kernels, logits, n, first, never);
+    if ((b->masks->n || b->prefixes || b->terms) && control(b, row, logits, n, first)) return;
+    tfm_choice_add(&b->choices[row], b->w->run.kernels, logits, n, first, never);
 }
 
 static void choose_rows(const void *args, const tfm_strip *strip, size_t begin, size_t end)
@@ -109,21 +122,29 @@ static void end_masked(const batch *b, size_t row)
     b->lse[row] = 0.0;
 }
 
+static void advance(const batch *b, size_t sentence, tfm_candidate *scratch)
+{
+    const size_t first = b->view.groups[sentence];
+    tfm_search_slot *s = &b->slot[b->live[sentence]];
+    tfm_choice *rows = b->choices + first;
+    const double *lse = b->lse + first;
+
+    if (tfm_sampling_asked(&b->w->options)) tfm_sampling_advance(&s->beam, rows, lse, s->stream, (double *)scratch);
+    else if (s->terms.n)
+        tfm_terms_advance(&s->beam, &s->terms, rows, lse, b->wanted + first, b->pasts + first, scratch);
+    else tfm_beam_advance(&s->beam, rows, lse, scratch);
+}
+
 static void advance_sentences(const void *args, size_t begin, size_t end, size_t thread)
 {
     const batch *b = args;
 
     for (size_t i = begin; i < end; i++) {
-        const size_t first = b->view.groups[i];
-        for (size_t row = first; row < b->view.groups[i + 1]; row++) {
+        for (size_t row = b->view.groups[i]; row < b->view.groups[i + 1]; row++) {
             b->lse[row] = tfm_choice_lse(&b->choices[row]);
             if (b->masks->n) end_masked(b, row);
         }
-        tfm_search_slot *s = &b->slot[b->live[i]];
-        tfm_candidate *scratch = b->scratch + thread * b->width;
-        if (tfm_sampling_asked(&b->w->options))
-            tfm_sampling_advance(&s->beam, b->choices + first, b->lse + first, s->stream, (double *)scratch);
-        else tfm_beam_advance(&s->beam, b->choices + first, b->lse + first, scratch);
+        advance(b, i, b->scratch + thread * b->candidates);
     }
 }
 
@@ -235,6 +256,7 @@ static void begin_sentence(batch *b, const tfm_order *o)
     s->min_length = tfm_masks_min_length(&b->w->options, o->length);
     s->beam.max_length = tfm_search_longest_output(b->w, o->length);
     b->outputs_left -= s->beam.max_length;
+    s->terms = b->terms ? b->terms[o->index] : (tfm_terms){NULL, 0};
     s->prefix = b->prefixes ? b->prefixes[o->index] : (tfm_ids){NULL, 0};
     tfm_beam_start(&s->beam, s->prefix.size);
     tfm_pack_add(&b->source, b->sources[o->index]);

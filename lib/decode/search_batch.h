@@ -7,6 +7,7 @@
 
 #include "decode/beam.h"
 #include "decode/masks.h"
+#include "decode/terms.h"
 #include "decode/workspace.h"
 
 typedef struct tfm_search_slot {
@@ -14,6 +15,7 @@ typedef struct tfm_search_slot {
     size_t min_length; /* EOS counted   */
     uint64_t stream;   /* of samples    */
     tfm_ids prefix;    /* first tokens  */
+    tfm_terms terms;   /* to appear     */
     tfm_beam beam;
 } tfm_search_slot;
 
@@ -36,10 +38,11 @@ typedef struct tfm_search_view {
 
 typedef struct tfm_search_batch {
     tfm_workspace *w;
-    const tfm_ids *sources, *prefixes; /* prefixes: NULL, or [n] */
+    const tfm_ids *sources, *prefixes; /* prefixes: NULL, or of each sentence */
+    const tfm_terms *terms;            /* the same                            */
     const tfm_order *order; /* [n] longest first, none empty */
     const tfm_masks *masks;
-    size_t n;               /* the caller sets these six, the rest is 0 */
+    size_t n;               /* the caller sets these seven, the rest is 0 */
     size_t next;            /* of the order: the first that waits */
     /* limits of what is searched at a time */
     size_t slots, most_rows;      /* sentences, hypotheses */
@@ -59,10 +62,12 @@ typedef struct tfm_search_batch {
     uint32_t *positions;
     size_t *queries;
     /* choosing */
-    size_t width;        /* picks of a row, and candidates of a thread's scratch */
+    size_t width, candidates; /* picks of a row; entries of a thread's scratch */
     tfm_choice *choices; /* [most_rows] */
     tfm_pick *picks;     /* [most_rows][width] */
     double *lse;         /* [most_rows] */
+    tfm_wanted *wanted;  /* [most_rows] NULL without terms, as is the next one */
+    tfm_ids *pasts;      /* [most_rows] */
     tfm_candidate *scratch;
 } tfm_search_batch;
 

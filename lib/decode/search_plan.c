@@ -80,7 +80,7 @@ static view plan_view(const batch *b, tfm_arena *arena)
         .groups = tfm_arena_take(arena, b->slots + 1, sizeof(size_t)),
         .self = tfm_arena_take(arena, b->most_rows + 1, sizeof(size_t)),
         .self_rows = tfm_arena_take(arena, b->outputs * b->w->options.beam, sizeof(uint32_t)),
-        .past = b->masks->look_back ? tfm_arena_take(arena, b->outputs * b->w->options.beam, sizeof(int32_t)) : NULL,
+        .past = b->masks->look_back || b->terms ? tfm_arena_take(arena, b->outputs * b->w->options.beam, sizeof(int32_t)) : NULL,
         .sources = tfm_arena_take(arena, b->slots + 1, sizeof(size_t)),
         .source_rows = tfm_arena_take(arena, b->source_rows, sizeof(uint32_t)),
     };
@@ -94,7 +94,10 @@ static void plan_choice(batch *b, tfm_arena *arena)
     b->choices = tfm_arena_take(arena, b->most_rows, sizeof *b->choices);
     b->picks = tfm_arena_take(arena, picks, sizeof *b->picks);
     b->lse = tfm_arena_take(arena, b->most_rows, sizeof *b->lse);
-    b->scratch = tfm_arena_take(arena, tfm_pool_threads(b->w->run.pool) * b->width, sizeof *b->scratch);
+    b->candidates = b->terms ? tfm_terms_candidates(&b->w->options) : b->width;
+    b->scratch = tfm_arena_take(arena, tfm_pool_threads(b->w->run.pool) * b->candidates, sizeof *b->scratch);
+    b->wanted = b->terms ? tfm_arena_take(arena, b->most_rows, sizeof *b->wanted) : NULL;
+    b->pasts = b->terms ? tfm_arena_take(arena, b->most_rows, sizeof *b->pasts) : NULL;
 }
 
 static void plan(batch *b, tfm_arena *arena)

@@ -179,6 +179,9 @@ class tfm_request(Structure):
         ("sources", POINTER(tfm_ids)),
         ("prefix_lines", POINTER(tfm_text)),
         ("prefixes", POINTER(tfm_ids)),
+        ("n_terms", POINTER(c_size_t)),
+        ("term_lines", POINTER(tfm_text)),
+        ("terms", POINTER(tfm_ids)),
     ]
 
 

@@ -80,25 +80,29 @@ class Translator(ExclusiveHandle):
         self._tokenizer = model.tokenizer
         self._lent: "Optional[weakref.ref[Any]]" = None
 
-    def translate(self, lines: Iterable[Line], *, prefixes: Optional[Iterable[Line]] = None) -> List[str]:
+    def translate(self, lines: Iterable[Line], *, prefixes: Optional[Iterable[Line]] = None,
+                  terms: Optional[Iterable[Iterable[Line]]] = None) -> List[str]:
         """The best translation of each line. A blank line gives an empty one.
 
-        prefixes: how each translation begins; "" leaves it open.
+        prefixes: how each translation begins; "" leaves it open
+        terms: for each line the words or phrases that must appear; use a beam wider than their tokens
         """
-        request = _request(lines=texts(lines, "lines"), prefix_lines=_optional(texts, prefixes))
+        request = _request(texts, prefixes, terms, lines=texts(lines, "lines"))
 
         def work(owned: Owned) -> List[str]:
             checked(lib.tfm_decoder_run, owned, byref(request))
             return [decoded(lib.tfm_decoder_text(owned, i, 0)) for i in range(request.n)]
         return self._call(work)
 
-    def nbest(self, lines: Iterable[Line], *, prefixes: Optional[Iterable[Line]] = None) -> List[List[Hypothesis]]:
+    def nbest(self, lines: Iterable[Line], *, prefixes: Optional[Iterable[Line]] = None,
+              terms: Optional[Iterable[Iterable[Line]]] = None) -> List[List[Hypothesis]]:
         """For each line its n_best translations (an option of the translator), the best first."""
-        return self._nbest(_request(lines=texts(lines, "lines"), prefix_lines=_optional(texts, prefixes)))
+        return self._nbest(_request(texts, prefixes, terms, lines=texts(lines, "lines")))
 
-    def nbest_ids(self, sources: Iterable[Ids], *, prefixes: Optional[Iterable[Ids]] = None) -> List[List[Hypothesis]]:
+    def nbest_ids(self, sources: Iterable[Ids], *, prefixes: Optional[Iterable[Ids]] = None,
+                  terms: Optional[Iterable[Iterable[Ids]]] = None) -> List[List[Hypothesis]]:
         """The same for sequences of ids; sources contain EOS if they shall."""
-        return self._nbest(_request(sources=sequences(sources, "sources"), prefixes=_optional(sequences, prefixes)))
+        return self._nbest(_request(sequences, prefixes, terms, sources=sequences(sources, "sources")))
 
     def _nbest(self, request: tfm_request) -> List[List[Hypothesis]]:
         def work(owned: Owned) -> List[List[Hypothesis]]:
@@ -164,20 +168,26 @@ def _progress_callback(usage: Usage, function: Optional[Callable[[int, int], obj
     return tfm_decode_progress_fn(progress)
 
 
-def _optional(arrange: Callable[[Any, str], Any], prefixes: Optional[Iterable[Any]]) -> Any:
-    return None if prefixes is None else arrange(prefixes, "prefixes")
-
-
-def _request(**arrays: Any) -> tfm_request:
-    """What to translate, as C reads it; it keeps the arrays, of which there is one item for each sentence."""
-    given = {name: array for name, array in arrays.items() if array is not None}
+def _request(arrange: Callable[[Any, str], Any], prefixes: Optional[Iterable[Any]],
+             terms: Optional[Iterable[Iterable[Any]]], **source: Any) -> tfm_request:
+    """What to translate, as C reads it; it keeps its arrays. arrange: texts or sequences."""
+    (field, array), = source.items()
     request = tfm_request()
     lib.tfm_request_init(byref(request), sizeof(request))
-    first, last = next(iter(given.values())), list(given.values())[-1]
-    request.n = same_length(first, last, "lines and prefixes")
+    request.n = len(array)
+    given = {field: array}
+    text = field == "lines"
+    if prefixes is not None:
+        given["prefix_lines" if text else "prefixes"] = arrange(prefixes, "prefixes")
+        same_length(array, list(given.values())[-1], f"{field} and prefixes")
+    if terms is not None:
+        lists = [list(some) for some in terms]
+        same_length(array, lists, f"{field} and terms")
+        given["n_terms"] = (c_size_t * len(lists))(*map(len, lists))
+        given["term_lines" if text else "terms"] = arrange([term for some in lists for term in some], "terms")
     types: Any = tfm_request._fields_
-    for name, array in given.items():
-        setattr(request, name, cast(array, dict(types)[name]))
+    for name, values in given.items():
+        setattr(request, name, cast(values, dict(types)[name]))
     return keeping(request, given)
 
 

@@ -55,6 +55,18 @@ def test_prefixes(translator, book):
         translator.translate(ENGLISH[:2], prefixes=[""])
 
 
+def test_terms(book):
+    with tfm.Translator(book, beam=12) as translator:
+        terms = [["bitte"], [], ["danke", "bitte"]]
+        first, second, third = translator.translate(ENGLISH[:3], terms=terms)
+        assert "bitte" in first and second == GERMAN[1] and "danke" in third and "bitte" in third
+        source = book.tokenizer.encode(ENGLISH[0]) + [tfm.Special.EOS]
+        by_ids = translator.nbest_ids([source], terms=[[book.tokenizer.encode("bitte")]])[0][0]
+        assert by_ids.text == first
+        with pytest.raises(tfm.InvalidError, match="lines and terms"):
+            translator.translate(ENGLISH[:2], terms=[[]])
+
+
 def test_samples(book):
     options = {"temperature": 3.0, "n_best": 6, "seed": 7}
     with tfm.Translator(book, **options) as a, tfm.Translator(book, **options, n_threads=2) as b:
