@@ -49,6 +49,7 @@ printf '\357\273\277one\n\357\273\277\ntwo \357\273\277 three\n' > bom
 tokenizers "byte order mark" bom
 translated "byte order mark" bom
 printf 'one\r\n\r\ntwo\rthree\r\n\r' > crlf
+tokenizers "CRLF" crlf
 translated "CRLF" crlf
 check "CRLF: a blank line stays blank" equal "$(sed -n '2p;4p' out | tr -d '\n')" ""
 head -c 100000 /dev/zero | tr '\0' '\n' > empty
