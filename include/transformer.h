@@ -108,7 +108,7 @@ TFM_API const char *tfm_status_name(int32_t status);
 
 /*
  * Text <-> ids by byte pair encoding (5.1; Sennrich et al. 2016), one vocabulary for both languages, or by a model of
- * SentencePiece (Kudo and Richardson 2018).
+ * SentencePiece (Kudo and Richardson 2018), or by the subwords of tensor2tensor.
  * Thread safety: immutable after creation; share it between threads freely.
  */
 typedef struct tfm_tokenizer tfm_tokenizer;
@@ -117,12 +117,14 @@ typedef struct tfm_tokenizer tfm_tokenizer;
 #define TFM_TOKENIZER_BPE         0 /* raw text; spaces are a symbol, unknown characters become bytes: decode(encode(x)) == x */
 #define TFM_TOKENIZER_SUBWORD_NMT 1 /* pre-tokenised text; merges and "@@ " output as subword-nmt 0.3                         */
 #define TFM_TOKENIZER_SENTENCEPIECE 2 /* raw text; a model of SentencePiece, read from its own file, never learned here */
+#define TFM_TOKENIZER_WORDPIECE 3 /* raw text; the subwords of tensor2tensor, learned or read from its vocabulary files */
 
 /* How to learn a tokenizer. Start from tfm_tokenizer_options_init(). */
 typedef struct tfm_tokenizer_options {
     uint32_t struct_size;           /* set by the _init function: how many bytes the caller knows                     */
     uint32_t kind;                  /* TFM_TOKENIZER_*; default BPE                                                   */
-    uint32_t vocab_size;            /* BPE: entries wanted, specials and 256 bytes included; 260..2^24, default 8000  */
+    uint32_t vocab_size;            /* BPE: entries wanted, specials and 256 bytes included; 260..2^24, default 8000.
+                                       Word-piece: about how many, 3..2^24; a least count of each decides */
     uint32_t merges;                /* subword-nmt: merge operations; default 10000. The vocabulary is what they
                                        leave */
     uint32_t min_frequency;         /* a pair seen less often is not merged; >= 1, default 2                          */
@@ -149,7 +151,8 @@ TFM_API tfm_status tfm_tokenizer_learn(tfm_tokenizer **out, const tfm_tokenizer_
                                        const tfm_text *lines, size_t n_lines, tfm_error *error);
 
 /*
- * Reads what tfm_tokenizer_save() wrote, a model file of SentencePiece (".model"), or the tokenizer inside a model file
+ * Reads what tfm_tokenizer_save() wrote, a model file of SentencePiece (".model"), a
+ * vocabulary file of tensor2tensor (tokens in quotes), or the tokenizer inside a model file
  * or checkpoint; the content tells which. out: owned by the caller, NULL on failure. allocator NULL: malloc; it must
  * outlive the tokenizer.
  * returns TFM_OK, TFM_E_INVALID, TFM_E_IO (cannot be read), TFM_E_FORMAT (no valid tokenizer), TFM_E_UNSUPPORTED (of
@@ -176,9 +179,10 @@ TFM_API tfm_status tfm_tokenizer_import(tfm_tokenizer **out, const char *codes_p
 TFM_API tfm_status tfm_tokenizer_save(const tfm_tokenizer *tokenizer, const char *path, tfm_error *error);
 
 /*
- * Writes the merges as a codes file of subword-nmt, in the same safe way.
- * returns TFM_OK, TFM_E_INVALID (not of kind TFM_TOKENIZER_SUBWORD_NMT), TFM_E_UNSUPPORTED (a merge that such a file
- *         cannot hold), TFM_E_IO, TFM_E_NOMEM. since 0.2
+ * Writes the merges as a codes file of subword-nmt, or the tokens as a vocabulary file of tensor2tensor, in the same
+ * safe way.
+ * returns TFM_OK, TFM_E_INVALID (not of kind TFM_TOKENIZER_SUBWORD_NMT or _WORDPIECE), TFM_E_UNSUPPORTED (what such a
+ *         file cannot hold), TFM_E_IO, TFM_E_NOMEM. since 0.2
  */
 TFM_API tfm_status tfm_tokenizer_export(const tfm_tokenizer *tokenizer, const char *codes_path, tfm_error *error);
 
@@ -201,7 +205,7 @@ typedef struct tfm_special_ids {
 
 /*
  * Writes the special ids of a tokenizer to *ids: TFM_PAD, TFM_EOS, TFM_BOS and TFM_UNK, but those of a SentencePiece
- * model lie where it has them, and those of NULL are -1. since 0.2
+ * model lie where it has them, word-pieces have no BOS and UNK, and those of NULL are all -1. since 0.2
  */
 TFM_API void tfm_tokenizer_special(tfm_special_ids *ids, const tfm_tokenizer *tokenizer);
 

@@ -50,6 +50,20 @@ check "subword-nmt: pieces are marked" grep -q '@@ ' out
 mv out pieces
 input=pieces works "subword-nmt: decode" "$tfm" tokenizer decode --tokenizer-file sub.tok
 check "subword-nmt: the words are back" cmp out words
+works "wordpiece" "$tfm" tokenizer learn --kind wordpiece --vocab-size 120 --codes subwords --output wp.tok --input en --input de
+check "wordpiece: a vocabulary file of tensor2tensor" equal "$(head -n 2 subwords)" "'<pad>_'
+'<EOS>_'"
+for file in wp.tok subwords; do
+    input=text works "$file: encode" "$tfm" tokenizer encode --tokenizer-file $file --ids
+    mv out ids
+    input=ids works "$file: decode" "$tfm" tokenizer decode --tokenizer-file $file --ids
+    check "$file: decoding gives back the text" cmp out whole
+done
+works "wordpiece: train" "$tfm" train --src en --tgt de --tokenizer wordpiece --vocab-size 120 --preset tiny --steps 1 --threads 1 \
+    --model wp.tfm --quiet
+input=en works "wordpiece: translate" "$tfm" translate --model wp.tfm --beam 1 --max-length 4
+check "wordpiece: one line for each" equal "$(wc -l < out)" "$(wc -l < en)"
+refused "wordpiece: no least frequency" 2 "min-frequency" "$tfm" tokenizer learn --kind wordpiece --min-frequency 3 -o x
 refused "the other kind's size" 2 "vocab-size" "$tfm" tokenizer learn --kind subword-nmt --vocab-size 9 -o x
 refused "codes of the other kind" 2 "codes" "$tfm" tokenizer learn --codes x -o y
 

@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "console.h"
 #include "free_memory.h"
+#include "model_args.h"
 #include "training.h"
 
 #include <stdlib.h>
@@ -44,11 +45,11 @@ static const option_row rows[] = {
      OPTION_TEXT, AT(log)},
 
     {.kind = OPTION_HEADING, .help = "Tokenizer"},
-    {"tokenizer", "bpe|subword-nmt",
+    {"tokenizer", "bpe|subword-nmt|wordpiece",
      "learned from both sides: bpe for raw text, subword-nmt for text that is "
-     "already split into words",
+     "already split into words, wordpiece for raw text as the paper had it for English-French",
      OPTION_CHOICE, AT(tokenizer)},
-    {"vocab-size", "N", "bpe: entries of the vocabulary, 256 bytes included; default 8000", OPTION_U32, .low = 1,
+    {"vocab-size", "N", "bpe: entries of the vocabulary, 256 bytes included; wordpiece: about so many; default 8000", OPTION_U32, .low = 1,
      AT(vocab_size)},
     {"merges", "N", "subword-nmt: merge operations; default 10000", OPTION_U32, .low = 1, AT(merges)},
     {"min-frequency", "N", "a pair of symbols seen less often is not merged; default 2", OPTION_U32, .low = 1,
@@ -145,8 +146,10 @@ static int check_tokenizer(const train_args *args)
         return console_usage(
             "--vocab-size, --merges and --min-frequency are for learning a tokenizer, but %s gives one",
             args->codes ? args->codes : args->tokenizer_file);
-    if (args->tokenizer == TOKENIZER_BPE && args->merges)
-        return console_usage("--merges is for --tokenizer subword-nmt; bpe takes --vocab-size");
+    if (args->tokenizer != TOKENIZER_SUBWORD_NMT && args->merges)
+        return console_usage("--merges is for --tokenizer subword-nmt; the others take --vocab-size");
+    if (args->tokenizer == TOKENIZER_WORDPIECE && args->min_frequency)
+        return console_usage("--min-frequency is for --tokenizer bpe and subword-nmt; wordpiece finds it itself");
     if (args->tokenizer == TOKENIZER_SUBWORD_NMT && args->vocab_size)
         return console_usage("--vocab-size is for --tokenizer bpe; subword-nmt takes --merges");
     return EXIT_SUCCESS;

@@ -48,12 +48,20 @@ tfm_status model_load(tfm_model **out, const char *path, uint32_t skip_checksum,
     return tfm_model_load(out, path, &o, error);
 }
 
+uint32_t tokenizer_kind(uint32_t choice)
+{
+    static const uint32_t kinds[] = {TFM_TOKENIZER_BPE, TFM_TOKENIZER_SUBWORD_NMT, TFM_TOKENIZER_WORDPIECE};
+
+    return kinds[choice];
+}
+
 const char *tokenizer_kind_name(const tfm_tokenizer *tokenizer)
 {
     static const char *const names[] = {
         [TFM_TOKENIZER_BPE] = "bpe",
         [TFM_TOKENIZER_SUBWORD_NMT] = "subword-nmt",
         [TFM_TOKENIZER_SENTENCEPIECE] = "sentencepiece",
+        [TFM_TOKENIZER_WORDPIECE] = "wordpiece",
     };
 
     return names[tfm_tokenizer_kind(tokenizer)];

@@ -16,7 +16,11 @@ const char *model_options_describe(const tfm_model_options *o, char out[160]);
     "do not read the whole file at once to compare its weights with their checksum: faster to start"
 tfm_status model_load(tfm_model **out, const char *path, uint32_t skip_checksum, tfm_error *error);
 
-/* "bpe" or "subword-nmt", as --tokenizer takes it. */
+/* The kinds that are learned, in the order in which --tokenizer and --kind name them; and the library's number of one. */
+enum { TOKENIZER_BPE, TOKENIZER_SUBWORD_NMT, TOKENIZER_WORDPIECE };
+uint32_t tokenizer_kind(uint32_t choice);
+
+/* "bpe", "subword-nmt" and so on. */
 const char *tokenizer_kind_name(const tfm_tokenizer *tokenizer);
 
 #endif

@@ -140,7 +140,7 @@ static tfm_status learn_tokenizer(training *t, const tfm_text *lines, size_t n)
     if (a->codes) return tfm_tokenizer_import(&t->tokenizer, a->codes, lines, n, NULL, &t->error);
     tfm_tokenizer_options o;
     tfm_tokenizer_options_init(&o, sizeof o);
-    o.kind = a->tokenizer == TOKENIZER_SUBWORD_NMT ? TFM_TOKENIZER_SUBWORD_NMT : TFM_TOKENIZER_BPE;
+    o.kind = tokenizer_kind(a->tokenizer);
     if (a->vocab_size) o.vocab_size = a->vocab_size;
     o.strict_size = a->vocab_size || a->merges; /* what was asked for must be there; a default may shrink */
     if (a->merges) o.merges = a->merges;

@@ -7,7 +7,6 @@
 #include <transformer.h>
 
 enum { MOST_AVERAGED = 256 };
-enum { TOKENIZER_BPE, TOKENIZER_SUBWORD_NMT };
 
 typedef struct train_args {
     string_list src, tgt, valid_src, valid_tgt;

@@ -4,6 +4,7 @@
 #include "text/bpe_codes.h"
 #include "text/sentencepiece.h"
 #include "text/tokenizer_learn.h"
+#include "text/wordpiece.h"
 #include "text/words.h"
 
 /* Never edit: the fields every caller since 0.2 has. */
@@ -29,15 +30,17 @@ static tfm_status check_options(const tfm_tokenizer_options *o, tfm_error *error
     if (o->kind == TFM_TOKENIZER_SENTENCEPIECE)
         return tfm_fail(error, TFM_E_UNSUPPORTED,
                         "models of SentencePiece are not learned here: train one with its spm_train");
-    if (o->kind != TFM_TOKENIZER_BPE && o->kind != TFM_TOKENIZER_SUBWORD_NMT)
-        return tfm_fail(error, TFM_E_UNSUPPORTED, "kind is %u, only %d and %d are known", o->kind, TFM_TOKENIZER_BPE,
-                        TFM_TOKENIZER_SUBWORD_NMT);
+    if (o->kind != TFM_TOKENIZER_BPE && o->kind != TFM_TOKENIZER_WORDPIECE && o->kind != TFM_TOKENIZER_SUBWORD_NMT)
+        return tfm_fail(error, TFM_E_UNSUPPORTED, "kind is %u, only %d, %d and %d are learned", o->kind, TFM_TOKENIZER_BPE,
+                        TFM_TOKENIZER_SUBWORD_NMT, TFM_TOKENIZER_WORDPIECE);
     if (o->reserved) return tfm_fail(error, TFM_E_UNSUPPORTED, "reserved is %u, not 0", o->reserved);
     if (!o->min_frequency) return tfm_fail(error, TFM_E_INVALID, "min_frequency is 0, must be at least 1");
     if (o->kind == TFM_TOKENIZER_BPE &&
         (o->vocab_size < TFM_TOKENIZER_BYTES || o->vocab_size > TFM_TOKENIZER_MAX_VOCAB))
         return tfm_fail(error, TFM_E_INVALID, "vocab_size is %u, not in %d..%d", o->vocab_size, TFM_TOKENIZER_BYTES,
                         TFM_TOKENIZER_MAX_VOCAB);
+    if (o->kind == TFM_TOKENIZER_WORDPIECE && (o->vocab_size < 3 || o->vocab_size > TFM_TOKENIZER_MAX_VOCAB))
+        return tfm_fail(error, TFM_E_INVALID, "vocab_size is %u, not in 3..%d", o->vocab_size, TFM_TOKENIZER_MAX_VOCAB);
     return TFM_OK;
 }
 
@@ -139,9 +142,10 @@ tfm_status tfm_tokenizer_export(const tfm_tokenizer *tokenizer, const char *code
 {
     if (!tokenizer || !codes_path)
         return tfm_fail(error, TFM_E_INVALID, "%s is NULL", tokenizer ? "codes_path" : "tokenizer");
+    if (tokenizer->kind == TFM_TOKENIZER_WORDPIECE) return write_file(tokenizer, codes_path, tfm_wordpiece_write, error);
     if (tokenizer->kind != TFM_TOKENIZER_SUBWORD_NMT)
-        return tfm_fail(error, TFM_E_INVALID, "only a tokenizer of kind %d has a codes file, this one is of %u",
-                        TFM_TOKENIZER_SUBWORD_NMT, tokenizer->kind);
+        return tfm_fail(error, TFM_E_INVALID, "only tokenizers of the kinds %d and %d have such a file, this one is of %u",
+                        TFM_TOKENIZER_SUBWORD_NMT, TFM_TOKENIZER_WORDPIECE, tokenizer->kind);
     return write_file(tokenizer, codes_path, tfm_bpe_codes_write, error);
 }
 

@@ -22,6 +22,7 @@ struct tfm_tokenizer {
     struct tfm_sentencepiece
         *sentencepiece; /* of that kind, else NULL; it has the vocabulary, and the fields below are empty */
     tfm_vocab vocab;    /* id -> token */
+    size_t longest;     /* bytes of the longest token of the kinds wordpiece and bert */
     tfm_bpe bpe;
     tfm_vocab pieces; /* subword-nmt: strings of the merges' symbols, with "</w>"; else symbols are ids */
 };

@@ -2,6 +2,7 @@
 #include "text/tokenizer.h"
 
 #include "text/sentencepiece.h"
+#include "text/wordpiece.h"
 #include "text/words.h"
 
 #include <stdio.h>
@@ -46,7 +47,10 @@ static bool add_fixed_tokens(tfm_tokenizer *t)
     char name[sizeof "<0x00>"];
     uint32_t id;
 
-    for (size_t i = 0; i < TFM_TOKENIZER_SPECIALS && t->kind != TFM_TOKENIZER_SENTENCEPIECE; i++)
+    const bool fixed = t->kind == TFM_TOKENIZER_BPE || t->kind == TFM_TOKENIZER_SUBWORD_NMT;
+
+    if (t->kind == TFM_TOKENIZER_WORDPIECE) t->special.bos = t->special.unk = -1;
+    for (size_t i = 0; i < TFM_TOKENIZER_SPECIALS && fixed; i++)
         if (!tfm_vocab_add(&t->vocab, tfm_text_of(specials[i]), nothing, &id)) return false;
     for (unsigned byte = 0; byte < 256 && t->kind == TFM_TOKENIZER_BPE; byte++) {
         snprintf(name, sizeof name, "<0x%02X>", byte);
@@ -78,6 +82,7 @@ tfm_status tfm_tokenizer_copy(tfm_tokenizer **out, const tfm_tokenizer *tokenize
         good =
             tfm_sentencepiece_parse(&t->sentencepiece, &t->special, file, &a, NULL) == TFM_OK; /* it was good before */
     }
+    if (good) t->longest = tokenizer->longest;
     good = good && tfm_bpe_reserve(&t->bpe, tokenizer->bpe.n);
     for (size_t i = 0; good && i < tokenizer->bpe.n; i++) good = tfm_bpe_add(&t->bpe, tokenizer->bpe.merges[i]);
     *out = good ? t : NULL;
@@ -117,11 +122,13 @@ tfm_status tfm_tokenizer_add_token(tfm_tokenizer *tokenizer, tfm_text token, tfm
 
     if (vocab->n >= TFM_TOKENIZER_MAX_VOCAB)
         return tfm_fail(error, TFM_E_FORMAT, "vocabulary has more than %d tokens", TFM_TOKENIZER_MAX_VOCAB);
-    if (!token.size || memchr(token.data, ' ', token.size))
+    const bool spaces = tokenizer->kind == TFM_TOKENIZER_WORDPIECE;
+    if (!token.size || (!spaces && memchr(token.data, ' ', token.size)))
         return tfm_fail(error, TFM_E_FORMAT, "token %u of the vocabulary is empty or has a space", vocab->n);
     id = tfm_vocab_find(vocab, token, nothing);
     if (id != TFM_VOCAB_NONE)
         return tfm_fail(error, TFM_E_FORMAT, "token %u of the vocabulary is the same as token %u", vocab->n, id);
+    if (token.size > tokenizer->longest) tokenizer->longest = token.size;
     if (tfm_vocab_add(vocab, token, nothing, &id)) return TFM_OK;
     return tfm_fail(error, TFM_E_NOMEM, "no memory for token %u of the vocabulary", vocab->n);
 }
@@ -239,8 +246,12 @@ tfm_status tfm_tokenizer_cut_word(const tfm_tokenizer *tokenizer, tfm_text word,
                                   void *user, tfm_error *error)
 {
     size_t n;
-    const tfm_status status = tfm_tokenizer_spell(tokenizer, word, work, &n, error);
 
+    if (tokenizer->kind == TFM_TOKENIZER_WORDPIECE) {
+        const tfm_wordpiece w = tfm_wordpiece_of(tokenizer);
+        return tfm_wordpiece_cut(&w, word, take, user, error);
+    }
+    const tfm_status status = tfm_tokenizer_spell(tokenizer, word, work, &n, error);
     if (status != TFM_OK) return status;
     n = tfm_bpe_apply(&tokenizer->bpe, work, n);
     for (size_t i = 0; i < n; i++) {
@@ -319,6 +330,7 @@ static void join_subword(const tfm_tokenizer *t, tfm_ids ids, tfm_buffer *out)
 void tfm_tokenizer_join(const tfm_tokenizer *tokenizer, tfm_ids ids, tfm_buffer *out)
 {
     if (tokenizer->sentencepiece) tfm_sentencepiece_join(tokenizer->sentencepiece, ids, out);
+    else if (tokenizer->kind == TFM_TOKENIZER_WORDPIECE) tfm_wordpiece_join(tokenizer, ids, out);
     else if (tokenizer->kind == TFM_TOKENIZER_BPE) join_reversible(tokenizer, ids, out);
     else join_subword(tokenizer, ids, out);
 }

@@ -3,6 +3,7 @@
  * of SentencePiece keep the form that they have.
  */
 #include "text/sentencepiece.h"
+#include "text/wordpiece.h"
 
 #include <stdio.h>
 
@@ -12,13 +13,18 @@
 
 enum { LEAST_TOKEN = 2, LEAST_MERGE = 4 }; /* bytes of a line: "a\n", "a b\n" */
 
-static const char *const kinds[] = {[TFM_TOKENIZER_BPE] = "bpe", [TFM_TOKENIZER_SUBWORD_NMT] = "subword-nmt"};
+static const char *const kinds[] = {
+    [TFM_TOKENIZER_BPE] = "bpe",
+    [TFM_TOKENIZER_SUBWORD_NMT] = "subword-nmt",
+    [TFM_TOKENIZER_SENTENCEPIECE] = "", /* never text */
+    [TFM_TOKENIZER_WORDPIECE] = "wordpiece",
+};
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 bool tfm_tokenizer_is_text(tfm_text file)
 {
-    if (tfm_sentencepiece_is_file(file)) return true;
+    if (tfm_sentencepiece_is_file(file) || tfm_wordpiece_is_file(file)) return true;
     return file.size >= sizeof MAGIC && memcmp(file.data, MAGIC " ", sizeof MAGIC) == 0;
 }
 
@@ -173,10 +179,10 @@ static tfm_status read_heading(reader *r, heading *h, tfm_error *error)
         return tfm_fail(error, TFM_E_UNSUPPORTED, LINE "version \"%.*s\", only " VERSION " is known", r->line,
                         (int)(version.size < 20 ? version.size : 20), version.data);
     for (h->kind = 0; h->kind < KINDS; h->kind++)
-        if (tfm_text_equal(kind, tfm_text_of(kinds[h->kind]))) break;
+        if (kind.size && tfm_text_equal(kind, tfm_text_of(kinds[h->kind]))) break;
     if (h->kind == KINDS)
-        return tfm_fail(error, TFM_E_UNSUPPORTED, LINE "kind \"%.*s\", only %s and %s are known", r->line,
-                        (int)(kind.size < 40 ? kind.size : 40), kind.data, kinds[0], kinds[1]);
+        return tfm_fail(error, TFM_E_UNSUPPORTED, LINE "kind \"%.*s\", only %s, %s and %s are known", r->line,
+                        (int)(kind.size < 40 ? kind.size : 40), kind.data, kinds[0], kinds[1], kinds[3]);
     if (take_count(&line, &h->n_tokens) && take_exactly(&line, "tokens") && take_count(&line, &h->n_merges) &&
         take_exactly(&line, "merges") && !line.size)
         return TFM_OK;
@@ -243,6 +249,11 @@ static tfm_status read_all(reader *r, tfm_tokenizer **out, const tfm_allocator *
     if (status == TFM_OK) status = tfm_tokenizer_reserve(t, h.n_tokens, h.n_merges, error);
     for (uint32_t id = 0; id < h.n_tokens && status == TFM_OK; id++) status = read_token(r, t, id, fixed, error);
     for (uint32_t i = 0; i < h.n_merges && status == TFM_OK; i++) status = read_merge(r, t, error);
+    if (status == TFM_OK && h.kind == TFM_TOKENIZER_WORDPIECE) {
+        if (h.n_merges) return tfm_fail(error, TFM_E_FORMAT, LINE "the kind wordpiece has no merges", (size_t)1);
+        tfm_error inner = {0};
+        status = at_line(r, tfm_wordpiece_check(t, &inner), &inner, error);
+    }
     if (status == TFM_OK && r->rest.size)
         status = tfm_fail(error, TFM_E_FORMAT, LINE "%zu bytes follow the last merge", r->line, r->rest.size);
     return status;
@@ -267,6 +278,14 @@ static tfm_status read_sentencepiece(tfm_tokenizer **out, tfm_text file, const t
     return tfm_sentencepiece_parse(&(*out)->sentencepiece, &(*out)->special, file, allocator, error);
 }
 
+static tfm_status read_wordpiece(tfm_tokenizer **out, tfm_text file, const tfm_allocator *allocator, tfm_error *error)
+{
+    tfm_status status = tfm_tokenizer_new(out, TFM_TOKENIZER_WORDPIECE, allocator, error);
+
+    if (status == TFM_OK) status = tfm_wordpiece_read(*out, file, error);
+    return status == TFM_OK ? tfm_wordpiece_check(*out, error) : status;
+}
+
 tfm_status tfm_tokenizer_from_text(tfm_tokenizer **out, tfm_text file, const tfm_allocator *allocator, tfm_error *error)
 {
     const tfm_allocator a = tfm_allocator_or_default(allocator);
@@ -274,6 +293,7 @@ tfm_status tfm_tokenizer_from_text(tfm_tokenizer **out, tfm_text file, const tfm
 
     *out = NULL;
     if (tfm_sentencepiece_is_file(file)) status = read_sentencepiece(out, file, &a, error);
+    else if (tfm_wordpiece_is_file(file)) status = read_wordpiece(out, file, &a, error);
     else status = read_text(out, file, &a, error);
     if (status == TFM_OK) return TFM_OK;
     tfm_tokenizer_destroy(*out);

@@ -4,6 +4,7 @@
 #include "text/bpe_codes.h"
 #include "text/bpe_learn.h"
 #include "text/counts.h"
+#include "text/wordpiece.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -219,6 +220,7 @@ static tfm_status build(tfm_tokenizer *t, const tfm_tokenizer_options *options, 
         status = tfm_fail(error, TFM_E_INVALID, "no text: there is no word in the %zu lines", n_lines);
     if (status == TFM_OK) {
         if (codes.data) status = add_tokens(t, &words, error);
+        else if (t->kind == TFM_TOKENIZER_WORDPIECE) status = tfm_wordpiece_learn(t, &words, options->vocab_size, error);
         else if (t->kind == TFM_TOKENIZER_BPE) status = learn_reversible(t, options, &words, error);
         else status = learn_subword(t, options, &words, error);
     }

@@ -60,10 +60,11 @@ void tfm_words_begin(tfm_words *words, uint32_t kind, tfm_text line)
 {
     size_t leading, trailing;
 
-    words->split = kind == TFM_TOKENIZER_SUBWORD_NMT;
-    words->ahead = !words->split && line.size;
+    words->kind = kind;
+    words->ahead = kind == TFM_TOKENIZER_BPE && line.size;
+    words->begun = false;
     words->rest = line;
-    if (!words->split) return;
+    if (kind != TFM_TOKENIZER_SUBWORD_NMT) return;
     tfm_words_margins(line, &leading, &trailing);
     words->rest = tfm_text_from(line, leading);
     words->rest.size -= trailing;
@@ -78,6 +79,34 @@ static bool next_split(tfm_words *words, tfm_text *word)
     *word = (tfm_text){rest.data, end ? (size_t)(end - rest.data) : rest.size};
     words->rest = tfm_text_from(rest, word->size);
     return word->size > 0;
+}
+
+bool tfm_words_is_alphanumeric(tfm_text text)
+{
+    uint32_t code;
+
+    if (!text.size || tfm_utf8_read(text, &code) < 0) return false;
+    const class c = class_of(code);
+    return c == LETTER || c == DIGIT;
+}
+
+/* tensor2tensor: runs of letters and digits, and of what is between them, where a single space is left out. */
+static bool next_alternating(tfm_words *words, tfm_text *word)
+{
+    while (words->rest.size) {
+        const tfm_text rest = words->rest;
+        const bool first = tfm_words_is_alphanumeric(rest);
+        size_t size = 0;
+        uint32_t code;
+        do size += (size_t)tfm_utf8_read(tfm_text_from(rest, size), &code);
+        while (size < rest.size && tfm_words_is_alphanumeric(tfm_text_from(rest, size)) == first);
+        *word = (tfm_text){rest.data, size};
+        words->rest = tfm_text_from(rest, size);
+        if (words->begun && size == 1 && *rest.data == ' ' && words->rest.size) continue;
+        words->begun = true;
+        return true;
+    }
+    return false;
 }
 
 /* Bytes of the run that text begins with. */
@@ -103,7 +132,8 @@ bool tfm_words_next(tfm_words *words, tfm_text *word)
     size_t spaces = words->ahead, in_line = 0, text = 0;
     uint32_t code;
 
-    if (words->split) return next_split(words, word);
+    if (words->kind == TFM_TOKENIZER_SUBWORD_NMT) return next_split(words, word);
+    if (words->kind == TFM_TOKENIZER_WORDPIECE) return next_alternating(words, word);
     while (spaces < TFM_WORDS_MAX && in_line < rest.size && rest.data[in_line] == ' ') spaces++, in_line++;
     if (in_line < rest.size) {
         tfm_utf8_read(tfm_text_from(rest, in_line), &code);

@@ -8,8 +8,9 @@ enum { TFM_WORDS_MAX = 255 }; /* characters of a word of the kind bpe */
 
 /* Lives on a caller's stack. */
 typedef struct tfm_words {
+    uint32_t kind;
     tfm_text rest; /* of the line                                    */
-    bool split;    /* TFM_TOKENIZER_SUBWORD_NMT: at spaces, which are lost */
+    bool begun;    /* TFM_TOKENIZER_WORDPIECE: a word has been taken */
     bool ahead;    /* a space that is not in the line comes first    */
     char word[4 * (TFM_WORDS_MAX + 1)];
 } tfm_words;
@@ -18,6 +19,9 @@ typedef struct tfm_words {
 void tfm_words_begin(tfm_words *words, uint32_t kind, tfm_text line);
 /* Lends the next word until the next call; false at the end. */
 bool tfm_words_next(tfm_words *words, tfm_text *word);
+
+/* Whether a text begins with a letter or a digit of any script. */
+bool tfm_words_is_alphanumeric(tfm_text text);
 
 /* The bytes of white space that subword-nmt leaves alone at both ends of a line; of a line of nothing else, all lead.
  */

@@ -3,6 +3,8 @@
 
 enum { MOST_LINES = 32 };
 
+static const uint32_t kinds[] = {TFM_TOKENIZER_BPE, TFM_TOKENIZER_SUBWORD_NMT, TFM_TOKENIZER_WORDPIECE};
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     tfm_text lines[MOST_LINES], rest = {(const char *)data + 2, size - 2};
@@ -14,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 2) return 0;
     while (n < MOST_LINES && rest.size) lines[n++] = fuzz_line(&rest);
     tfm_tokenizer_options_init(&o, sizeof o);
-    o.kind = data[0] & 1;
+    o.kind = kinds[data[0] & 1 ? 1 : data[0] >> 6 & 2];
     o.replace_invalid = data[0] >> 1 & 1;
     o.strict_size = data[0] >> 2 & 1;
     o.min_frequency = 1 + (data[0] >> 3 & 3);

@@ -54,14 +54,15 @@ static void decode_bytes(const tfm_tokenizer *t, const uint8_t *data, size_t siz
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static tfm_tokenizer *kinds[2];
+    static const uint32_t learned[] = {TFM_TOKENIZER_BPE, TFM_TOKENIZER_SUBWORD_NMT, TFM_TOKENIZER_WORDPIECE};
+    static tfm_tokenizer *kinds[3];
     const tfm_text text = {(const char *)data, size};
     const bool valid = tfm_utf8_check(text) == SIZE_MAX;
     size_t n;
 
     repair(text);
-    for (uint32_t kind = 0; kind < 2; kind++) {
-        if (!kinds[kind]) kinds[kind] = learn(kind);
+    for (size_t kind = 0; kind < 3; kind++) {
+        if (!kinds[kind]) kinds[kind] = learn(learned[kind]);
         decode_bytes(kinds[kind], data, size);
         if (valid) fuzz_round_trip(kinds[kind], text);
         if (valid) segment(kinds[kind], text);

@@ -149,6 +149,10 @@ static void write_tokenizers(void)
     FUZZ_REQUIRE(tfm_tokenizer_save(subword, place("tokenizer", "subword-nmt"), NULL) == TFM_OK);
     FUZZ_REQUIRE(tfm_tokenizer_export(subword, place("codes", "codes"), NULL) == TFM_OK);
     write_text("codes", "crlf", "#version: 0.2\r\nt h\r\nth e</w>\r\n");
+    tfm_tokenizer *wordpiece = learn(TFM_TOKENIZER_WORDPIECE);
+    FUZZ_REQUIRE(tfm_tokenizer_save(wordpiece, place("tokenizer", "wordpiece"), NULL) == TFM_OK);
+    FUZZ_REQUIRE(tfm_tokenizer_export(wordpiece, place("tokenizer", "subwords"), NULL) == TFM_OK);
+    tfm_tokenizer_free(wordpiece);
     tfm_tokenizer_free(bpe);
     tfm_tokenizer_free(subword);
 }

@@ -68,11 +68,13 @@ class TokenizerKind(IntEnum):
     BPE: raw text; spaces are a symbol, unknown characters become bytes: decode(encode(x)) == x
     SUBWORD_NMT: pre-tokenised text; merges and "@@ " output as subword-nmt 0.3
     SENTENCEPIECE: raw text; a model of SentencePiece, read from its own file, never learned here
+    WORDPIECE: raw text; the subwords of tensor2tensor, learned or read from its vocabulary files
     """
 
     BPE = 0
     SUBWORD_NMT = 1
     SENTENCEPIECE = 2
+    WORDPIECE = 3
 
 
 class NormOrder(IntEnum):

@@ -7,7 +7,8 @@ class TokenizerOptions(TypedDict, total=False):
     """Fields of tfm_tokenizer_options.
 
     kind: TokenizerKind; default BPE
-    vocab_size: BPE: entries wanted, specials and 256 bytes included; 260..2^24, default 8000
+    vocab_size: BPE: entries wanted, specials and 256 bytes included; 260..2^24, default 8000. Word-piece: about how
+        many, 3..2^24; a least count of each decides
     merges: subword-nmt: merge operations; default 10000. The vocabulary is what they leave
     min_frequency: a pair seen less often is not merged; >= 1, default 2
     replace_invalid: 0: invalid UTF-8 is an error naming the line; 1: U+FFFD replaces it; default 0

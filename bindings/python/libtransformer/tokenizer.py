@@ -31,7 +31,7 @@ def none(kind: Any) -> Any:
 
 
 class Tokenizer(Handle):
-    """Text to ids and back, by byte pair encoding or a model of SentencePiece, one vocabulary for both languages.
+    """Text to ids and back, by byte pair encoding, word-pieces or a model of SentencePiece; one vocabulary for both.
 
     Made by learn(), load() or import_codes(), or lent by Model.tokenizer. Immutable: share it between threads freely.
     """
@@ -70,7 +70,7 @@ class Tokenizer(Handle):
         checked(lib.tfm_tokenizer_save, self._open(), path_bytes(path))
 
     def export_codes(self, path: Path) -> None:
-        """Writes the merges as a codes file of subword-nmt, atomically; only for TokenizerKind.SUBWORD_NMT."""
+        """Writes a codes file of subword-nmt or, for TokenizerKind.WORDPIECE, a vocabulary file of tensor2tensor."""
         checked(lib.tfm_tokenizer_export, self._open(), path_bytes(path))
 
     @property

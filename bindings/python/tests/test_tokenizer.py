@@ -71,6 +71,14 @@ def test_sentencepiece(tmp_path, tokenizer):
         tokenizer.nbest("a", 2)
 
 
+def test_wordpiece(tmp_path):
+    learned = tfm.Tokenizer.learn(ENGLISH + GERMAN, kind=tfm.TokenizerKind.WORDPIECE, vocab_size=90)
+    assert learned.special.bos == learned.special.unk == -1
+    assert learned.decode(learned.encode("good \U0001F600 morrow")) == "good \U0001F600 morrow"
+    learned.export_codes(tmp_path / "subwords")
+    assert tfm.Tokenizer.load(tmp_path / "subwords").encode("good morrow") == learned.encode("good morrow")
+
+
 def test_subword_nmt(tmp_path, tokenizer):
     first = tfm.Tokenizer.learn(ENGLISH + GERMAN, kind=tfm.TokenizerKind.SUBWORD_NMT, merges=20)
     first.export_codes(tmp_path / "codes")
