@@ -20,7 +20,7 @@ rows = {number: re.findall(r"`(\w+)`", tests)
 wrong = [f"c{number}: {test} has no test of this number" for number, tests in rows.items()
          for test in tests if number not in numbers.get(test, ())]
 wrong += [f"c{number}: no test" for number, tests in rows.items() if not tests]
-wrong += [f"{test}: c{number} is not in its row" for test, found in numbers.items()
+wrong += [f"{test}: name it in the row c{number} of doc/reliability.md" for test, found in numbers.items()
           for number in found if test not in rows.get(number, ())]
 if wrong or len(rows) < 20:
     sys.exit("\n".join(sorted(wrong)) or f"only {len(rows)} rows")
