@@ -118,6 +118,7 @@ typedef struct tfm_tokenizer tfm_tokenizer;
 #define TFM_TOKENIZER_SUBWORD_NMT 1 /* pre-tokenised text; merges and "@@ " output as subword-nmt 0.3                         */
 #define TFM_TOKENIZER_SENTENCEPIECE 2 /* raw text; a model of SentencePiece, read from its own file, never learned here */
 #define TFM_TOKENIZER_WORDPIECE 3 /* raw text; the subwords of tensor2tensor, learned or read from its vocabulary files */
+#define TFM_TOKENIZER_BERT 4 /* raw text; BERT's uncased word-pieces, read from its vocab.txt; what case and accents said is lost */
 
 /* How to learn a tokenizer. Start from tfm_tokenizer_options_init(). */
 typedef struct tfm_tokenizer_options {
@@ -152,7 +153,7 @@ TFM_API tfm_status tfm_tokenizer_learn(tfm_tokenizer **out, const tfm_tokenizer_
 
 /*
  * Reads what tfm_tokenizer_save() wrote, a model file of SentencePiece (".model"), a
- * vocabulary file of tensor2tensor (tokens in quotes), or the tokenizer inside a model file
+ * vocabulary file of tensor2tensor (tokens in quotes) or of BERT ("[PAD]" first), or the tokenizer inside a model file
  * or checkpoint; the content tells which. out: owned by the caller, NULL on failure. allocator NULL: malloc; it must
  * outlive the tokenizer.
  * returns TFM_OK, TFM_E_INVALID, TFM_E_IO (cannot be read), TFM_E_FORMAT (no valid tokenizer), TFM_E_UNSUPPORTED (of
@@ -205,7 +206,8 @@ typedef struct tfm_special_ids {
 
 /*
  * Writes the special ids of a tokenizer to *ids: TFM_PAD, TFM_EOS, TFM_BOS and TFM_UNK, but those of a SentencePiece
- * model lie where it has them, word-pieces have no BOS and UNK, and those of NULL are all -1. since 0.2
+ * model lie where it has them, word-pieces have no BOS and UNK, BERT has [PAD], [SEP],
+ * [CLS] and [UNK], and those of NULL are all -1. since 0.2
  */
 TFM_API void tfm_tokenizer_special(tfm_special_ids *ids, const tfm_tokenizer *tokenizer);
 

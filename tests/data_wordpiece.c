@@ -1,5 +1,8 @@
-/* Subwords of tensor2tensor: learned, cut and joined as its own code does, on awkward lines and real text. */
+/* Word-pieces of tensor2tensor and of BERT: learned, cut and joined as their own code does, on awkward lines and real
+ * text. */
 #include "tokenizers.h"
+
+#include "text/bert.h"
 
 #include <jansson.h>
 
@@ -143,6 +146,101 @@ START_TEST(words_are_those_of_tensor2tensor)
 }
 END_TEST
 
+/* ------------------------------------------------------------------------------------------------------ BERT ---- */
+
+#define BERT "wordpiece/bert-base-uncased-vocab.txt"
+
+START_TEST(bert_cuts_awkward_lines)
+{
+    tfm_tokenizer *t = load(BERT);
+    lines want = read_data("wordpiece/bert_uncased.gold.misc.jsonl");
+
+    ck_assert_uint_eq(want.count, 39);
+    for (size_t i = 0; i < want.count; i++) {
+        json_t *j = parse(want.line[i]);
+        require_ids(t, string_of(json_object_get(j, "text")), json_object_get(j, "ids"));
+        json_decref(j);
+    }
+    lines_free(&want);
+    tfm_tokenizer_free(t);
+}
+END_TEST
+
+START_TEST(bert_cuts_real_text)
+{
+    tfm_tokenizer *t = load(BERT);
+    lines text = read_data("multi30k/raw/test_2016_flickr.en.gz");
+    lines want = read_data("wordpiece/bert_uncased.gold.multi30k_test2016_en.jsonl.gz");
+
+    ck_assert_uint_eq(want.count, 1000);
+    for (size_t i = 0; i < want.count; i++) {
+        json_t *j = parse(want.line[i]);
+        require_ids(t, text.line[i], json_object_get(j, "ids"));
+        json_decref(j);
+    }
+    lines_free(&want);
+    lines_free(&text);
+    tfm_tokenizer_free(t);
+}
+END_TEST
+
+/* A vocabulary of a unit case as a file: its tokens after [PAD], so that ids are one more. */
+static tfm_tokenizer *of_tokens(const json_t *tokens)
+{
+    char file[1024] = "[PAD]\n";
+    size_t size = strlen(file);
+    tfm_tokenizer *t = NULL;
+    tfm_error error = {0};
+
+    for (size_t i = 0; i < json_array_size(tokens); i++)
+        size += (size_t)snprintf(file + size, sizeof file - size, "%s\n", json_string_value(json_array_get(tokens, i)));
+    ck_assert_ok(tfm_tokenizer_from_text(&t, (tfm_text){file, size}, NULL, &error), error);
+    return t;
+}
+
+/* Strings with a space after each. */
+static blob spaced(const json_t *strings)
+{
+    blob b = {calloc(4096, 1), 0};
+
+    ck_assert_ptr_nonnull(b.data);
+    for (size_t i = 0; i < json_array_size(strings); i++)
+        b.size +=
+            (size_t)snprintf(b.data + b.size, 4096 - b.size, "%s ", json_string_value(json_array_get(strings, i)));
+    return b;
+}
+
+/* Without the one for vocabularies that keep capitals. */
+START_TEST(unit_cases_of_bert)
+{
+    lines cases = read_data("wordpiece/bert_unit.jsonl");
+    int checked = 0;
+
+    for (size_t i = 0; i < cases.count; i++) {
+        json_t *j = parse(cases.line[i]);
+        const tfm_text line = string_of(json_object_get(j, "text"));
+        const json_t *tokens = json_object_get(j, "vocab");
+        const blob want = spaced(json_object_get(j, "tokens"));
+        if (json_is_array(tokens)) {
+            tfm_tokenizer *t = of_tokens(tokens);
+            require_segments(t, line, (tfm_text){want.data, want.size - (want.size > 0)});
+            tfm_tokenizer_free(t);
+            checked++;
+        } else if (json_is_true(json_object_get(j, "lower")) && !tokens) {
+            tfm_buffer words = {.allocator = tfm_allocator_or_default(NULL)};
+            tfm_bert_words(line, &words);
+            ck_assert(words.size == want.size && !memcmp(words.data, want.data, want.size));
+            tfm_buffer_free(&words);
+            checked++;
+        }
+        free(want.data);
+        json_decref(j);
+    }
+    ck_assert_int_eq(checked, 7);
+    lines_free(&cases);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("wordpiece on data");
@@ -152,6 +250,9 @@ static Suite *suite(void)
     tcase_add_test(c, awkward_lines);
     tcase_add_loop_test(c, real_text, 0, 2);
     tcase_add_test(c, words_are_those_of_tensor2tensor);
+    tcase_add_test(c, unit_cases_of_bert);
+    tcase_add_test(c, bert_cuts_awkward_lines);
+    tcase_add_test(c, bert_cuts_real_text);
     suite_add_tcase(s, c);
     return s;
 }

@@ -261,7 +261,7 @@ static const struct {
     {LITERAL("tfm-tokenizer \n"), TFM_E_UNSUPPORTED, "line 1: version \"\", only 1 is known"},
     {LITERAL("tfm-tokenizer 2 bpe 260 tokens 0 merges\n"), TFM_E_UNSUPPORTED, "version \"2\", only 1 is known"},
     {LITERAL("tfm-tokenizer 1 unigram 4 tokens 0 merges\n"), TFM_E_UNSUPPORTED,
-     "kind \"unigram\", only bpe, subword-nmt and wordpiece are known"},
+     "kind \"unigram\", only bpe, subword-nmt, wordpiece and bert are known"},
     {LITERAL("tfm-tokenizer 1\n"), TFM_E_UNSUPPORTED, "kind \"\""},
     {LITERAL("tfm-tokenizer 1 bpe\n"), TFM_E_FORMAT, "is not \"tfm-tokenizer 1 KIND NUMBER tokens NUMBER merges\""},
     {LITERAL(SUBWORD("", "0")), TFM_E_FORMAT, "line 1: \"tfm-tokenizer 1 subword-nmt  tokens 0 merges\" is not"},

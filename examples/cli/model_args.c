@@ -62,6 +62,7 @@ const char *tokenizer_kind_name(const tfm_tokenizer *tokenizer)
         [TFM_TOKENIZER_SUBWORD_NMT] = "subword-nmt",
         [TFM_TOKENIZER_SENTENCEPIECE] = "sentencepiece",
         [TFM_TOKENIZER_WORDPIECE] = "wordpiece",
+        [TFM_TOKENIZER_BERT] = "bert",
     };
 
     return names[tfm_tokenizer_kind(tokenizer)];

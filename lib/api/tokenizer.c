@@ -30,6 +30,8 @@ static tfm_status check_options(const tfm_tokenizer_options *o, tfm_error *error
     if (o->kind == TFM_TOKENIZER_SENTENCEPIECE)
         return tfm_fail(error, TFM_E_UNSUPPORTED,
                         "models of SentencePiece are not learned here: train one with its spm_train");
+    if (o->kind == TFM_TOKENIZER_BERT)
+        return tfm_fail(error, TFM_E_UNSUPPORTED, "word-pieces of BERT are not learned here: read a vocab.txt");
     if (o->kind != TFM_TOKENIZER_BPE && o->kind != TFM_TOKENIZER_WORDPIECE && o->kind != TFM_TOKENIZER_SUBWORD_NMT)
         return tfm_fail(error, TFM_E_UNSUPPORTED, "kind is %u, only %d, %d and %d are learned", o->kind, TFM_TOKENIZER_BPE,
                         TFM_TOKENIZER_SUBWORD_NMT, TFM_TOKENIZER_WORDPIECE);

@@ -1,6 +1,7 @@
 /* Text to tokens and back, in all kinds; learning, files and the public names live elsewhere. */
 #include "text/tokenizer.h"
 
+#include "text/bert.h"
 #include "text/sentencepiece.h"
 #include "text/wordpiece.h"
 #include "text/words.h"
@@ -82,7 +83,10 @@ tfm_status tfm_tokenizer_copy(tfm_tokenizer **out, const tfm_tokenizer *tokenize
         good =
             tfm_sentencepiece_parse(&t->sentencepiece, &t->special, file, &a, NULL) == TFM_OK; /* it was good before */
     }
-    if (good) t->longest = tokenizer->longest;
+    if (good) {
+        t->longest = tokenizer->longest;
+        t->special = tokenizer->special;
+    }
     good = good && tfm_bpe_reserve(&t->bpe, tokenizer->bpe.n);
     for (size_t i = 0; good && i < tokenizer->bpe.n; i++) good = tfm_bpe_add(&t->bpe, tokenizer->bpe.merges[i]);
     *out = good ? t : NULL;
@@ -273,6 +277,7 @@ tfm_status tfm_tokenizer_cut(const tfm_tokenizer *tokenizer, tfm_text line, tfm_
     tfm_text word;
 
     if (tokenizer->sentencepiece) return tfm_sentencepiece_cut(tokenizer->sentencepiece, line, take, user, error);
+    if (tokenizer->kind == TFM_TOKENIZER_BERT) return tfm_bert_cut(tokenizer, line, take, user, error);
     tfm_bpe_work_init(&work, &tokenizer->allocator);
     tfm_words_begin(&words, tokenizer->kind, line);
     while (status == TFM_OK && tfm_words_next(&words, &word))
@@ -330,6 +335,7 @@ static void join_subword(const tfm_tokenizer *t, tfm_ids ids, tfm_buffer *out)
 void tfm_tokenizer_join(const tfm_tokenizer *tokenizer, tfm_ids ids, tfm_buffer *out)
 {
     if (tokenizer->sentencepiece) tfm_sentencepiece_join(tokenizer->sentencepiece, ids, out);
+    else if (tokenizer->kind == TFM_TOKENIZER_BERT) tfm_bert_join(tokenizer, ids, out);
     else if (tokenizer->kind == TFM_TOKENIZER_WORDPIECE) tfm_wordpiece_join(tokenizer, ids, out);
     else if (tokenizer->kind == TFM_TOKENIZER_BPE) join_reversible(tokenizer, ids, out);
     else join_subword(tokenizer, ids, out);

@@ -2,6 +2,7 @@
  * A tokenizer as plain text: the form in which it is saved, and in which a model file carries it (doc/format.md). Those
  * of SentencePiece keep the form that they have.
  */
+#include "text/bert.h"
 #include "text/sentencepiece.h"
 #include "text/wordpiece.h"
 
@@ -18,13 +19,14 @@ static const char *const kinds[] = {
     [TFM_TOKENIZER_SUBWORD_NMT] = "subword-nmt",
     [TFM_TOKENIZER_SENTENCEPIECE] = "", /* never text */
     [TFM_TOKENIZER_WORDPIECE] = "wordpiece",
+    [TFM_TOKENIZER_BERT] = "bert",
 };
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 bool tfm_tokenizer_is_text(tfm_text file)
 {
-    if (tfm_sentencepiece_is_file(file) || tfm_wordpiece_is_file(file)) return true;
+    if (tfm_sentencepiece_is_file(file) || tfm_wordpiece_is_file(file) || tfm_bert_is_file(file)) return true;
     return file.size >= sizeof MAGIC && memcmp(file.data, MAGIC " ", sizeof MAGIC) == 0;
 }
 
@@ -181,8 +183,8 @@ static tfm_status read_heading(reader *r, heading *h, tfm_error *error)
     for (h->kind = 0; h->kind < KINDS; h->kind++)
         if (kind.size && tfm_text_equal(kind, tfm_text_of(kinds[h->kind]))) break;
     if (h->kind == KINDS)
-        return tfm_fail(error, TFM_E_UNSUPPORTED, LINE "kind \"%.*s\", only %s, %s and %s are known", r->line,
-                        (int)(kind.size < 40 ? kind.size : 40), kind.data, kinds[0], kinds[1], kinds[3]);
+        return tfm_fail(error, TFM_E_UNSUPPORTED, LINE "kind \"%.*s\", only %s, %s, %s and %s are known", r->line,
+                        (int)(kind.size < 40 ? kind.size : 40), kind.data, kinds[0], kinds[1], kinds[3], kinds[4]);
     if (take_count(&line, &h->n_tokens) && take_exactly(&line, "tokens") && take_count(&line, &h->n_merges) &&
         take_exactly(&line, "merges") && !line.size)
         return TFM_OK;
@@ -236,6 +238,16 @@ static tfm_status read_merge(reader *r, tfm_tokenizer *t, tfm_error *error)
     return at_line(r, tfm_tokenizer_add_merge(t, left, right, &inner), &inner, error);
 }
 
+/* What the kinds without merges ask of all their tokens. */
+static tfm_status check_kind(tfm_tokenizer *t, tfm_error *error)
+{
+    const bool wordpiece = t->kind == TFM_TOKENIZER_WORDPIECE;
+
+    if (!wordpiece && t->kind != TFM_TOKENIZER_BERT) return TFM_OK;
+    if (t->bpe.n) return tfm_fail(error, TFM_E_FORMAT, LINE "the kind %s has no merges", (size_t)1, kinds[t->kind]);
+    return wordpiece ? tfm_wordpiece_check(t, error) : tfm_bert_check(t, error);
+}
+
 static tfm_status read_all(reader *r, tfm_tokenizer **out, const tfm_allocator *allocator, tfm_error *error)
 {
     heading h = {0};
@@ -249,11 +261,7 @@ static tfm_status read_all(reader *r, tfm_tokenizer **out, const tfm_allocator *
     if (status == TFM_OK) status = tfm_tokenizer_reserve(t, h.n_tokens, h.n_merges, error);
     for (uint32_t id = 0; id < h.n_tokens && status == TFM_OK; id++) status = read_token(r, t, id, fixed, error);
     for (uint32_t i = 0; i < h.n_merges && status == TFM_OK; i++) status = read_merge(r, t, error);
-    if (status == TFM_OK && h.kind == TFM_TOKENIZER_WORDPIECE) {
-        if (h.n_merges) return tfm_fail(error, TFM_E_FORMAT, LINE "the kind wordpiece has no merges", (size_t)1);
-        tfm_error inner = {0};
-        status = at_line(r, tfm_wordpiece_check(t, &inner), &inner, error);
-    }
+    if (status == TFM_OK) status = check_kind(t, error);
     if (status == TFM_OK && r->rest.size)
         status = tfm_fail(error, TFM_E_FORMAT, LINE "%zu bytes follow the last merge", r->line, r->rest.size);
     return status;
@@ -286,6 +294,14 @@ static tfm_status read_wordpiece(tfm_tokenizer **out, tfm_text file, const tfm_a
     return status == TFM_OK ? tfm_wordpiece_check(*out, error) : status;
 }
 
+static tfm_status read_bert(tfm_tokenizer **out, tfm_text file, const tfm_allocator *allocator, tfm_error *error)
+{
+    tfm_status status = tfm_tokenizer_new(out, TFM_TOKENIZER_BERT, allocator, error);
+
+    if (status == TFM_OK) status = tfm_bert_read(*out, file, error);
+    return status == TFM_OK ? tfm_bert_check(*out, error) : status;
+}
+
 tfm_status tfm_tokenizer_from_text(tfm_tokenizer **out, tfm_text file, const tfm_allocator *allocator, tfm_error *error)
 {
     const tfm_allocator a = tfm_allocator_or_default(allocator);
@@ -294,6 +310,7 @@ tfm_status tfm_tokenizer_from_text(tfm_tokenizer **out, tfm_text file, const tfm
     *out = NULL;
     if (tfm_sentencepiece_is_file(file)) status = read_sentencepiece(out, file, &a, error);
     else if (tfm_wordpiece_is_file(file)) status = read_wordpiece(out, file, &a, error);
+    else if (tfm_bert_is_file(file)) status = read_bert(out, file, &a, error);
     else status = read_text(out, file, &a, error);
     if (status == TFM_OK) return TFM_OK;
     tfm_tokenizer_destroy(*out);
