@@ -38,8 +38,17 @@ static tfm_status use(tfm_decoder *d)
     const tfm_ids few = {ids, 3}, many = {ids, 1100}; /* more than the model's positions */
     const float *weights;
     size_t rows, cols;
-    tfm_status status = tfm_decoder_translate(d, texts, 3, &error);
+    static const tfm_text prefixes[] = {LINE("a"), LINE(""), LINE("the \xff")}, terms[] = {LINE("dog"), LINE("a cat")};
+    static const size_t n_terms[] = {1, 0, 1};
+    const tfm_request request = {.struct_size = sizeof request,
+                                 .n = 3,
+                                 .lines = texts,
+                                 .prefix_lines = prefixes,
+                                 .n_terms = n_terms,
+                                 .term_lines = terms};
+    tfm_status status = tfm_decoder_run(d, &request, &error);
 
+    if (!status) status = tfm_decoder_translate(d, texts, 3, &error);
     for (size_t i = 0; i < 1100; i++) ids[i] = 5;
     if (!status) status = tfm_decoder_logprobs(d, texts, texts, 3, &error);
     if (!status) status = tfm_decoder_attention(&weights, &rows, &cols, d, few, few, TFM_ATTENTION_CROSS, 1, 1, &error);
@@ -50,12 +59,16 @@ static tfm_status use(tfm_decoder *d)
 
 START_TEST(c34_every_allocation_may_fail)
 {
+    static const int32_t ids[] = {TFM_UNK, 9, 10};
+    static const tfm_ids forbidden[] = {{ids, 1}, {ids + 1, 2}};
     tfm_model *model = text_model_make();
     tfm_decoder_options o = decoder_options(3);
     tfm_status status = TFM_E_NOMEM;
     size_t failures = 0, live = 0;
 
     o.replace_invalid = 1;
+    o.forbidden = forbidden;
+    o.n_forbidden = 2;
     for (size_t n = 0; status != TFM_OK; n++) {
         faulty f = {.fail_at = n};
         const tfm_allocator a = faulty_allocator(&f);

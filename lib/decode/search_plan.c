@@ -138,7 +138,10 @@ static void describe_largest(batch *b)
         b->view.groups[i] = i * b->w->options.beam;
         b->view.sources[i] = i * b->order[0].length;
     }
-    for (size_t i = 0; i <= b->most_rows; i++) b->view.self[i] = i * b->longest;
+    for (size_t i = 0; i <= b->most_rows; i++) {
+        b->view.self[i] = i * b->longest;
+        b->queries[i] = i; /* in every step */
+    }
     b->n_live = b->slots;
 }
 
@@ -170,7 +173,6 @@ static void clear(batch *b)
     b->view.groups[0] = b->view.self[0] = b->view.sources[0] = 0;
     b->spare.groups[0] = b->spare.self[0] = b->spare.sources[0] = 0;
     for (b->n_idle = 0; b->n_idle < b->slots; b->n_idle++) b->idle[b->n_idle] = b->slots - 1 - b->n_idle;
-    for (size_t i = 0; i <= b->most_rows; i++) b->queries[i] = i;
     free_all(&b->self, b->outputs * b->w->options.beam);
     free_all(&b->cross, b->source_rows);
     memset(b->seen, 0, b->self.n * sizeof *b->seen);
