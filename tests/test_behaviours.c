@@ -67,8 +67,6 @@ START_TEST(c11_vocabularies_of_other_forms_are_refused_with_their_line)
         {LINE("tfm-tokenizer 1 subword-nmt 6 tokens 0 merges\n<pad>\t0\n<eos>\t0\n<bos>\t0\n<unk>\t0\na\t7\nb\t5\n"),
          "line 2: "},
         {LINE("tfm-tokenizer 1 subword-nmt 5 tokens 0 merges\n<pad>\n<eos>\n<bos>\n<unk>\n \n"), "line 6: "},
-        {LINE("tfm-tokenizer 1 subword-nmt 5 tokens 0 merges\r\n<pad>\r\n<eos>\r\n<bos>\r\n<unk>\r\na\r\n"),
-         "line 1: "},
     };
     tfm_tokenizer *t;
 
@@ -77,6 +75,21 @@ START_TEST(c11_vocabularies_of_other_forms_are_refused_with_their_line)
         ck_assert_status(tfm_tokenizer_load(&t, path, NULL, &error), TFM_E_FORMAT, error);
         ck_assert_msg(strstr(error.message, cases[i].says) != NULL, "%s", error.message);
     }
+}
+END_TEST
+
+START_TEST(c11_ends_of_lines_of_another_system_change_nothing)
+{
+    static const tfm_text file = LINE("tfm-tokenizer 1 subword-nmt 7 tokens 1 merges\r\n<pad>\r\n<eos>\r\n<bos>\r\n<unk>\r\na\r\n\\r\r\nb\r\na b\r\n");
+    tfm_tokenizer *t;
+
+    file_write(path, file.data, file.size);
+    ck_assert_ok(tfm_tokenizer_load(&t, path, NULL, &error), error);
+    ck_assert_int_eq(tfm_tokenizer_id(t, (tfm_text)LINE("a")), 4);
+    ck_assert_int_eq(tfm_tokenizer_id(t, (tfm_text)LINE("\r")), 5);
+    ck_assert_int_eq(tfm_tokenizer_id(t, (tfm_text)LINE("b")), 6);
+    ck_assert_uint_eq(tfm_tokenizer_token(t, 6).size, 1);
+    tfm_tokenizer_free(t);
 }
 END_TEST
 
@@ -232,6 +245,7 @@ static Suite *behaviours_suite(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, c05_c11_a_model_keeps_any_token, 0, 2); /* each kind */
     tcase_add_test(tc, c11_vocabularies_of_other_forms_are_refused_with_their_line);
+    tcase_add_test(tc, c11_ends_of_lines_of_another_system_change_nothing);
     tcase_add_loop_test(tc, c13_c14_loss_of_a_large_vocabulary, TFM_DTYPE_F32, TFM_DTYPE_BF16 + 1);
     tcase_add_test(tc, c27_what_min_length_forbids_leaves_its_mass_to_the_others);
     tcase_add_loop_test(tc, c21_the_embedding_of_padding_reaches_nothing, TFM_DTYPE_F32, TFM_DTYPE_INT8 + 1);

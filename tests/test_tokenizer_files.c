@@ -294,8 +294,8 @@ static const struct {
      "line 6: a backslash at column 3 without n, r or \\"},
     {LITERAL(SUBWORD("5", "0") SPECIALS "ab\\\n"), TFM_E_FORMAT, "line 6: a backslash at column 3"},
     {LITERAL(SUBWORD("5", "0") SPECIALS "\xED\xA0\x80\n"), TFM_E_FORMAT, "line 6: not UTF-8 at byte 70"},
-    {LITERAL("tfm-tokenizer 1 subword-nmt 4 tokens 0 merges\r\n<pad>\r\n"), TFM_E_FORMAT,
-     "line 1: a carriage return at byte 45: a program has changed the ends of lines"},
+    {LITERAL("tfm-tokenizer 1 subword-nmt 4 tokens 0 merges\r\n<pad>\r\n"), TFM_E_FORMAT, "line 1: 4 tokens and 0 merges take at least 8 bytes, 7 follow"},
+    {LITERAL("tfm-tokenizer 1 subword-nmt 4 tokens 0 merges\n<pad>\r"), TFM_E_FORMAT, "line 2: a carriage return at byte 51, not at the"},
     {LITERAL(SUBWORD("5", "0") SPECIALS "a\rb\n"), TFM_E_FORMAT, "line 6: a carriage return at byte 71"},
     {LITERAL(SUBWORD("4", "1") SPECIALS "abc\n"), TFM_E_FORMAT, "line 6: merge 1 is not two pieces"},
     {LITERAL(SUBWORD("4", "1") SPECIALS " bc\n"), TFM_E_FORMAT, "line 6: merge 1 is not two pieces"},
@@ -360,13 +360,17 @@ START_TEST(merges_must_fit_the_vocabulary)
 }
 END_TEST
 
+/* The tokenizer's text is want but for carriage returns at the ends of its lines. */
 static void require_text(const tfm_tokenizer *t, tfm_text want)
 {
     tfm_buffer text = {.allocator = tfm_allocator_or_default(NULL)};
     tfm_error error = {0};
+    size_t n = 0;
 
     ck_assert_ok(tfm_tokenizer_to_text(t, &text, &error), error);
-    ck_assert(text.size == want.size && !memcmp(text.data, want.data, want.size));
+    for (size_t i = 0; i < want.size; i++)
+        if (want.data[i] != '\r' && (n == text.size || text.data[n++] != want.data[i])) ck_abort_msg("byte %zu differs", i);
+    ck_assert_uint_eq(n, text.size);
     tfm_buffer_free(&text);
 }
 

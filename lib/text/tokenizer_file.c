@@ -89,6 +89,7 @@ static tfm_status take_line(reader *r, tfm_text *line, tfm_error *error)
     if (!end) return tfm_fail(error, TFM_E_FORMAT, LINE "the end is missing: copy the file again", r->line);
     *line = (tfm_text){r->rest.data, (size_t)(end - r->rest.data)};
     r->rest = tfm_text_from(r->rest, line->size + 1);
+    if (line->size && line->data[line->size - 1] == '\r') line->size--;
     return TFM_OK;
 }
 
@@ -118,10 +119,21 @@ static tfm_status at_line(const reader *r, tfm_status status, const tfm_error *i
     return status == TFM_OK ? TFM_OK : tfm_fail(error, status, LINE "%s", r->line, inner->message);
 }
 
+/* A carriage return that is not part of the end of a line, or NULL. */
+static const char *lone_return(tfm_text file)
+{
+    for (size_t i = 0; i < file.size; i++) {
+        const char *cr = memchr(file.data + i, '\r', file.size - i);
+        if (!cr || cr + 1 == file.data + file.size || cr[1] != '\n') return cr;
+        i = (size_t)(cr - file.data);
+    }
+    return NULL;
+}
+
 /* Lines are cut without looking at their characters, so these are checked before. */
 static tfm_status check_characters(tfm_text file, tfm_error *error)
 {
-    const char *cr = file.size ? memchr(file.data, '\r', file.size) : NULL;
+    const char *cr = lone_return(file);
     const size_t invalid = tfm_utf8_find_invalid(file), at = cr ? (size_t)(cr - file.data) : invalid;
     size_t line = 1;
 
@@ -129,7 +141,7 @@ static tfm_status check_characters(tfm_text file, tfm_error *error)
     for (size_t i = 0; i < at; i++) line += file.data[i] == '\n';
     if (cr)
         return tfm_fail(error, TFM_E_FORMAT,
-                        LINE "a carriage return at byte %zu: a program has changed the ends of lines", line, at);
+                        LINE "a carriage return at byte %zu, not at the end of a line", line, at);
     return tfm_fail(error, TFM_E_FORMAT, LINE "not UTF-8 at byte %zu", line, at);
 }
 
