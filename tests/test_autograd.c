@@ -417,11 +417,12 @@ START_TEST(the_smallest_gap_is_taken)
     ck_assert_int_eq(stage_begin(&s, &f), TFM_OK);
     tfm_run_measure(&s.run, true);
     for (size_t i = 0; i < 6; i++) tfm_grad_take(&s.run, v[i] = tfm_value_view(&s.run, input, rows[i], 16), &fresh);
-    const float *second = v[2]->grad, *third = v[4]->grad;
+    const float *first = v[0]->grad, *second = v[2]->grad, *third = v[4]->grad;
     for (size_t i = 0; i < 6; i += 2) tfm_grad_release(&s.run, v[i]);
     ck_assert_uint_eq(s.run.n_gaps, 3);
     must(tfm_grad_take(&s.run, v[2], &fresh) == second);
     must(tfm_grad_take(&s.run, tfm_value_view(&s.run, input, 2, 16), &fresh) == third);
+    must(tfm_grad_take(&s.run, tfm_value_view(&s.run, input, 2, 16), &fresh) == first); /* one row is left of the third */
     stage_end(&s);
 }
 END_TEST

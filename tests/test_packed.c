@@ -2,6 +2,7 @@
 #include "packed_models.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 enum { CREATORS = 4, DTYPES = TFM_DTYPE_INT8 + 1 };
 
@@ -188,6 +189,49 @@ START_TEST(decoders_are_created_by_many_threads_at_once)
 }
 END_TEST
 
+typedef struct visitors {
+    atomic_int inside, met, calls;
+} visitors;
+
+/* Slow enough that two threads meet in it, unless something keeps them apart. */
+static void *slow_resize(void *user, void *block, size_t old_size, size_t new_size)
+{
+    visitors *v = user;
+    const tfm_allocator plain = tfm_allocator_or_default(NULL);
+
+    atomic_fetch_add(&v->calls, 1);
+    if (atomic_fetch_add(&v->inside, 1)) atomic_fetch_add(&v->met, 1);
+    usleep(2000);
+    void *now = plain.resize(plain.user, block, old_size, new_size);
+    atomic_fetch_sub(&v->inside, 1);
+    return now;
+}
+
+START_TEST(weights_are_packed_once_by_one_thread)
+{
+    visitors v = {0};
+    const tfm_allocator slow = {slow_resize, &v};
+    tfm_model_options o = small_options();
+    const int32_t ids[] = {5, 6, 7};
+    creator creators[CREATORS];
+    tfm_model *m;
+
+    o.allocator = &slow;
+    ck_assert_ok(tfm_model_create(&m, &o, NULL, &error), error);
+    for (size_t i = 0; i < CREATORS; i++) {
+        creators[i] = (creator){.model = m, .dtype = (uint32_t)i % 2, .sentence = {ids, 3}, .score = NAN};
+        ck_assert_int_eq(pthread_create(&creators[i].thread, NULL, create_and_translate, &creators[i]), 0);
+    }
+    for (size_t i = 0; i < CREATORS; i++) pthread_join(creators[i].thread, NULL);
+    for (size_t i = 0; i < CREATORS; i++) ck_assert(creators[i].score == creators[i % 2].score);
+    ck_assert_int_eq(atomic_load(&v.met), 0);
+    const int calls = atomic_load(&v.calls);
+    create_and_translate(&creators[0]);
+    ck_assert_int_eq(atomic_load(&v.calls), calls);
+    tfm_model_free(m);
+}
+END_TEST
+
 /* 25 MB of weights: those of the file leave memory when they are packed. */
 START_TEST(a_mapped_model_is_in_memory_once)
 {
@@ -258,6 +302,7 @@ static Suite *packed_suite(void)
     tcase_add_test(tc, int8_rows_have_a_greatest_length);
     tcase_add_test(tc, an_unknown_type_is_refused);
     tcase_add_test(tc, decoders_are_created_by_many_threads_at_once);
+    tcase_add_test(tc, weights_are_packed_once_by_one_thread);
     tcase_add_test(tc, a_mapped_model_is_in_memory_once);
     tcase_add_test(tc, packing_without_memory);
     suite_add_tcase(suite, tc);
