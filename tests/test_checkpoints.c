@@ -170,6 +170,21 @@ START_TEST(a_checkpoint_that_stands_beyond_its_epoch_is_refused)
 }
 END_TEST
 
+START_TEST(a_checkpoint_that_lists_a_step_below_zero_is_refused)
+{
+    const tfm_trainer_options o = trainer_options();
+    tfm_trainer *t = trainer_of(model, &o, &data), *resumed;
+
+    t->n_kept = 1;
+    t->kept[0] = UINT64_MAX; /* -1 in the file */
+    ck_assert_ok(tfm_trainer_save(t, base, &error), error);
+    ck_assert_status(tfm_trainer_resume(&resumed, base, &o, &error), TFM_E_FORMAT, error);
+    ck_assert_str_eq(error.message, "the checkpoint's list of files is damaged");
+    ck_assert_ptr_null(resumed);
+    tfm_trainer_free(t);
+}
+END_TEST
+
 START_TEST(a_checkpoint_whose_tokenizer_is_too_large_is_refused)
 {
     const tfm_trainer_options o = trainer_options();
@@ -310,6 +325,7 @@ static Suite *checkpoints_suite(void)
     tcase_add_test(tc, a_model_is_not_a_checkpoint);
     tcase_add_test(tc, a_damaged_checkpoint_is_refused);
     tcase_add_test(tc, a_checkpoint_that_stands_beyond_its_epoch_is_refused);
+    tcase_add_test(tc, a_checkpoint_that_lists_a_step_below_zero_is_refused);
     tcase_add_test(tc, a_checkpoint_whose_tokenizer_is_too_large_is_refused);
     tcase_add_test(tc, a_path_of_any_length_is_an_error_and_no_more);
     tcase_add_test(tc, a_callback_stops_it_with_a_checkpoint);
