@@ -97,6 +97,20 @@ START_TEST(frequent_characters_come_first)
 END_TEST
 
 /* What is spelt in bytes parts a word: the marks on both sides of U+2581 are not neighbours. */
+/* A digit is a word of its own, at most with a space before it: no merge has two. */
+START_TEST(digits_are_never_merged)
+{
+    static const tfm_text years[] = {LITERAL("1995 1995 1995 a19 a19 19\xC2\xB2 19\xC2\xB2")};
+    tfm_tokenizer *t = learn(TFM_TOKENIZER_BPE, 300, years, 1);
+
+    ck_assert_int_ne(tfm_tokenizer_id(t, TEXT("\xE2\x96\x81" "1")), TFM_UNK);
+    ck_assert_int_eq(tfm_tokenizer_id(t, TEXT("19")), TFM_UNK);
+    ck_assert_int_eq(tfm_tokenizer_id(t, TEXT("95")), TFM_UNK);
+    ck_assert_int_eq(tfm_tokenizer_id(t, TEXT("9\xC2\xB2")), TFM_UNK);
+    tfm_tokenizer_free(t);
+}
+END_TEST
+
 START_TEST(bytes_part_words)
 {
     const tfm_text text = TEXT("!\xE2\x96\x81! !\xE2\x96\x81! !\xE2\x96\x81!");
@@ -274,6 +288,7 @@ static Suite *suite(void)
     tcase_add_test(c, a_small_corpus_gives_a_small_vocabulary_and_a_warning);
     tcase_add_test(c, a_vocabulary_larger_than_the_corpus_supports_is_an_error_when_strict);
     tcase_add_test(c, frequent_characters_come_first);
+    tcase_add_test(c, digits_are_never_merged);
     tcase_add_test(c, bytes_part_words);
     tcase_add_test(c, bad_options_are_refused);
     tcase_add_test(c, c34_null_arguments_are_errors);
