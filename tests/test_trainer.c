@@ -179,6 +179,26 @@ START_TEST(m47_ids_out_of_range_are_named)
 }
 END_TEST
 
+START_TEST(each_side_has_its_own_vocabulary)
+{
+    static const int32_t high[] = {56, TFM_EOS}, low[] = {52, TFM_EOS};
+    const tfm_ids larger = {high, 2}, smaller = {low, 2};
+    const tfm_trainer_options o = trainer_options();
+    tfm_model_options mo = small_options();
+    tfm_model *m;
+
+    mo.sharing = TFM_SHARE_NONE;
+    mo.source_vocab_size = mo.vocab_size + 4;
+    ck_assert_ok(tfm_model_create(&m, &mo, NULL, &error), error);
+    tfm_trainer *t = trainer_of(m, &o, NULL);
+    ck_assert_ok(tfm_trainer_set_data_ids(t, &larger, &smaller, 1, NULL, 0, &error), error);
+    ck_assert_status(tfm_trainer_set_data_ids(t, &smaller, &larger, 1, NULL, 0, &error), TFM_E_INVALID, error);
+    ck_assert_str_eq(error.message, "target 1: id 0 is 56, the vocabulary has 53");
+    tfm_trainer_free(t);
+    tfm_model_free(m);
+}
+END_TEST
+
 START_TEST(m47_empty_and_shortest_sequences)
 {
     static const int32_t ids[] = {1, 4, 1};
@@ -442,6 +462,7 @@ static Suite *trainer_suite(void)
     tcase_add_test(tc, text_needs_a_tokenizer);
     tcase_add_test(tc, validation_data_are_checked);
     tcase_add_test(tc, m47_ids_out_of_range_are_named);
+    tcase_add_test(tc, each_side_has_its_own_vocabulary);
     tcase_add_test(tc, m47_empty_and_shortest_sequences);
     tcase_add_test(tc, c10_pairs_too_long_are_skipped_and_counted);
     tcase_add_test(tc, m46_learned_positions_bound_the_length);
