@@ -185,6 +185,22 @@ START_TEST(a_checkpoint_that_lists_a_step_below_zero_is_refused)
 }
 END_TEST
 
+/* 32 KiB: with spaces, which change nothing else. */
+START_TEST(a_state_of_the_training_has_a_greatest_size)
+{
+    const tfm_checkpoint state = {.batch_tokens = 1, .accumulate = 1, .n_ranks = 1};
+    tfm_buffer json = {.allocator = tfm_allocator_or_default(NULL)};
+    tfm_checkpoint read;
+
+    ck_assert_ok(tfm_checkpoint_to_json(&json, &state, &error), error);
+    while (json.size < 32768) tfm_buffer_append(&json, " ", 1);
+    ck_assert_ok(tfm_checkpoint_from_json(&read, (tfm_text){json.data, json.size}, &error), error);
+    tfm_buffer_append(&json, " ", 1);
+    ck_assert_status(tfm_checkpoint_from_json(&read, (tfm_text){json.data, json.size}, &error), TFM_E_FORMAT, error);
+    tfm_buffer_free(&json);
+}
+END_TEST
+
 START_TEST(a_checkpoint_whose_tokenizer_is_too_large_is_refused)
 {
     const tfm_trainer_options o = trainer_options();
@@ -326,6 +342,7 @@ static Suite *checkpoints_suite(void)
     tcase_add_test(tc, a_damaged_checkpoint_is_refused);
     tcase_add_test(tc, a_checkpoint_that_stands_beyond_its_epoch_is_refused);
     tcase_add_test(tc, a_checkpoint_that_lists_a_step_below_zero_is_refused);
+    tcase_add_test(tc, a_state_of_the_training_has_a_greatest_size);
     tcase_add_test(tc, a_checkpoint_whose_tokenizer_is_too_large_is_refused);
     tcase_add_test(tc, a_path_of_any_length_is_an_error_and_no_more);
     tcase_add_test(tc, a_callback_stops_it_with_a_checkpoint);

@@ -99,11 +99,14 @@ END_TEST
 
 START_TEST(c34_every_allocation_of_a_threaded_decoder_may_fail)
 {
+    const tfm_ids forbidden = {(int32_t[]){6, 7}, 2};
     tfm_model *model = model_make();
     tfm_decoder_options o = decoder_options(3);
     tfm_status status = TFM_E_NOMEM;
 
     o.n_threads = 3;
+    o.forbidden = &forbidden;
+    o.n_forbidden = 1;
     for (size_t n = 0; status != TFM_OK; n++) {
         faulty f = {.fail_at = n};
         const tfm_allocator a = faulty_allocator(&f);
