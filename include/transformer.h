@@ -456,6 +456,19 @@ TFM_API tfm_status tfm_model_save(const tfm_model *model, const char *path, tfm_
  */
 TFM_API tfm_status tfm_model_save_as(const tfm_model *model, const char *path, uint32_t dtype, tfm_error *error);
 
+/* Formats of other systems that models are written in (doc/models.md). */
+#define TFM_EXPORT_MARIAN       1 /* a file model.npz                                  */
+#define TFM_EXPORT_HUGGING_FACE 2 /* a directory with config.json and model.safetensors */
+
+/*
+ * Writes the weights in a format of TFM_EXPORT_*, such that tfm_model_load() of it has the same bits; biases that the
+ * other system insists on are zeros. Files are replaced as tfm_model_save() does it; a directory is made if it is not
+ * there. The tokenizer is not written.
+ * returns TFM_OK, TFM_E_INVALID, TFM_E_UNSUPPORTED (an option that the other system cannot express, by its name, or a
+ *         quantised model), TFM_E_IO, TFM_E_NOMEM. since 0.2
+ */
+TFM_API tfm_status tfm_model_export(const tfm_model *model, const char *path, uint32_t format, tfm_error *error);
+
 /* TFM_DTYPE_F32, or TFM_DTYPE_INT8 for a quantised model. since 0.2 */
 TFM_API uint32_t tfm_model_dtype(const tfm_model *model);
 

@@ -585,6 +585,10 @@ public:
     {
         detail::call(tfm_model_save_as, get(), path.c_str(), dtype);
     }
+    void export_as(const std::string &path, std::uint32_t format) const
+    {
+        detail::call(tfm_model_export, get(), path.c_str(), format);
+    }
 
     std::uint32_t dtype() const noexcept { return tfm_model_dtype(get()); }
     model_options options() const noexcept

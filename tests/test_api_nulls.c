@@ -90,6 +90,9 @@ static void null_models(void)
     REFUSED(tfm_model_save(model, NULL, NULL));
     REFUSED(tfm_model_save_as(NULL, path, TFM_DTYPE_INT8, NULL));
     REFUSED(tfm_model_save_as(model, NULL, TFM_DTYPE_INT8, NULL));
+    REFUSED(tfm_model_export(NULL, path, TFM_EXPORT_MARIAN, NULL));
+    REFUSED(tfm_model_export(model, NULL, TFM_EXPORT_MARIAN, NULL));
+    REFUSED(tfm_model_export(model, path, 0, NULL));
     ck_assert_uint_eq(tfm_model_dtype(NULL), TFM_DTYPE_F32);
     REFUSED(tfm_model_average(NULL, (const tfm_model *const *)&model, 1, NULL));
     REFUSED(tfm_model_average(&none, NULL, 1, NULL));

@@ -216,6 +216,7 @@ START_TEST(models_on_disk)
     m.save(path);
     ck_assert(same_weights(m, tfm::model::load(path)));
     ck_assert(same_weights(m, tfm::model::load(fs::path(path), quick)));
+    require_status(TFM_E_UNSUPPORTED, "Marian cannot express", [&] { m.export_as(path, TFM_EXPORT_MARIAN); });
     m.save_as(path, TFM_DTYPE_INT8);
     const tfm::model narrow = tfm::model::load(path);
     ck_assert_uint_eq(narrow.dtype(), TFM_DTYPE_INT8);

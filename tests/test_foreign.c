@@ -307,6 +307,158 @@ START_TEST(a_folder_without_memory)
 }
 END_TEST
 
+/* ------------------------------------------------------------------------------------------------ and back ---- */
+
+static char other[TESTING_PATH];
+
+/* Every parameter of a is one of b, bit for bit; what b has besides is zeros. */
+static void check_same(const tfm_model *a, const tfm_model *b)
+{
+    tfm_parameter p, q;
+
+    for (size_t i = 0; i < tfm_model_parameter_count(b); i++) {
+        ck_assert_ok(tfm_model_parameter_at(&q, b, i, &error), error);
+        const size_t n = (size_t)q.shape[0] * q.shape[1];
+        if (tfm_model_parameter_named(&p, a, q.name, &error) == TFM_OK) ck_assert_mem_eq(p.data, q.data, n * sizeof *p.data);
+        else for (size_t k = 0; k < n; k++) ck_assert_msg(q.data[k] == 0.0f, "%s", q.name);
+    }
+    for (size_t i = 0; i < tfm_model_parameter_count(a); i++) {
+        ck_assert_ok(tfm_model_parameter_at(&p, a, i, &error), error);
+        ck_assert_ok(tfm_model_parameter_named(&q, b, p.name, &error), error);
+    }
+}
+
+/* Out, in again, and the configuration is the same but for biases and what only random weights need. */
+static void check_round_trip(const tfm_model *model, uint32_t format)
+{
+    tfm_model_options a, b;
+    tfm_model *back;
+
+    ck_assert_ok(tfm_model_export(model, path_join(other, folder, format == TFM_EXPORT_MARIAN ? "out.npz" : "out"), format, &error),
+                 error);
+    ck_assert_ok(tfm_model_load(&back, other, NULL, &error), error);
+    check_same(model, back);
+    tfm_model_get_options(&a, sizeof a, model);
+    tfm_model_get_options(&b, sizeof b, back);
+    a.attention_bias = b.attention_bias, a.ffn_bias = b.ffn_bias, a.softmax_bias = b.softmax_bias;
+    a.seed = b.seed, a.init = b.init;
+    if (format == TFM_EXPORT_MARIAN) a.bos_id = b.bos_id; /* nothing there reads it */
+    if (a.positions != TFM_POSITIONS_LEARNED) a.max_positions = b.max_positions;
+    ck_assert_mem_eq(&a, &b, sizeof a);
+    tfm_model_free(back);
+}
+
+/* Small models of every form that the other system has. */
+static const struct {
+    uint32_t format, norm_order, positions, position_offset, sharing, embedding_norm, activation, start;
+    uint32_t pad, eos, bos, source_vocab, plain;
+    float eps;
+} forms[] = {
+    {1, 0, 1, 0, 0, 0, 0, 1, 1, 0, 1, 0, 0, 1e-6f},
+    {1, 1, 1, 0, 1, 1, 3, 1, 1, 0, 1, 9, 0, 1e-6f},
+    {1, 0, 1, 0, 2, 0, 3, 1, 1, 0, 1, 9, 0, 1e-6f},
+    {2, 0, 3, 0, 0, 0, 3, 0, 10, 0, 10, 0, 0, 1e-5f},
+    {2, 0, 3, 0, 1, 0, 0, 0, 10, 0, 10, 9, 0, 1e-5f},
+    {2, 0, 3, 0, 2, 0, 2, 0, 10, 0, 10, 9, 1, 1e-5f},
+    {2, 1, 1, 4, 0, 0, 0, 0, 3, 2, 2, 0, 0, 1e-5f},
+    {2, 1, 2, 2, 0, 1, 1, 0, 1, 2, 2, 0, 0, 1e-5f},
+    {2, 0, 2, 2, 0, 1, 2, 0, 1, 2, 2, 0, 1, 1e-5f},
+};
+enum { FORMS = sizeof forms / sizeof *forms };
+
+static tfm_model_options form(int i)
+{
+    tfm_model_options o;
+
+    tfm_model_options_init(&o, sizeof o);
+    o.n_encoder_layers = 2, o.n_decoder_layers = 1, o.d_model = 8, o.d_ff = 12, o.n_heads = 2, o.vocab_size = 11;
+    o.norm_order = forms[i].norm_order, o.positions = forms[i].positions, o.position_offset = forms[i].position_offset;
+    o.sharing = forms[i].sharing, o.embedding_norm = forms[i].embedding_norm, o.activation = forms[i].activation;
+    o.start = forms[i].start, o.own_ids = 1, o.pad_id = forms[i].pad, o.eos_id = forms[i].eos, o.bos_id = forms[i].bos;
+    o.source_vocab_size = forms[i].source_vocab, o.plain_embedding = forms[i].plain, o.layer_norm_eps = forms[i].eps;
+    o.max_positions = 20;
+    return o;
+}
+
+START_TEST(exported_models_come_back)
+{
+    tfm_model_options o = form(_i);
+    tfm_model *m;
+
+    ck_assert_ok(tfm_model_create(&m, &o, NULL, &error), error);
+    check_round_trip(m, forms[_i].format);
+    tfm_model_free(m);
+}
+END_TEST
+
+START_TEST(models_of_others_come_back)
+{
+    tfm_model *m;
+
+    ck_assert_ok(try(bytes, make(MARIAN), &m, NULL), error);
+    check_round_trip(m, TFM_EXPORT_MARIAN);
+    tfm_model_free(m);
+    make_folder();
+    ck_assert_ok(tfm_model_load(&m, folder, NULL, &error), error);
+    check_round_trip(m, TFM_EXPORT_HUGGING_FACE);
+    tfm_model_free(m);
+}
+END_TEST
+
+START_TEST(what_the_others_lack_is_named)
+{
+    static const struct {
+        int form;
+        const char *name, *value, *says;
+    } cases[] = {
+        {0, "positions", "paper", "Marian cannot express positions 0: it is always 1 there"},
+        {0, "start", "bos", "Marian cannot express start 0"},
+        {0, "activation", "gelu", "Marian cannot express activation 1"},
+        {0, "layer_norm_eps", "1e-5", "Marian cannot express layer_norm_eps"},
+        {0, "d_k", "3", "Marian cannot express n_heads * d_k 6: it is always 8 there"},
+        {3, "start", "zero", "Hugging Face cannot express start 1"},
+        {3, "positions", "paper", "Hugging Face has no model with this norm_order, positions"},
+        {6, "sharing", "none", "Hugging Face has no model with"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tfm_model_options o = form(cases[i].form);
+        tfm_model *m;
+        ck_assert_ok(tfm_model_options_set(&o, cases[i].name, cases[i].value, &error), error);
+        ck_assert_ok(tfm_model_create(&m, &o, NULL, &error), error);
+        path_join(other, folder, "none");
+        ck_assert_status(tfm_model_export(m, other, forms[cases[i].form].format, &error), TFM_E_UNSUPPORTED, error);
+        ck_assert_msg(strstr(error.message, cases[i].says) != NULL, "%s", error.message);
+        ck_assert_int_ne(access(other, F_OK), 0);
+        tfm_model_free(m);
+    }
+}
+END_TEST
+
+START_TEST(exports_without_memory)
+{
+    tfm_model_options o = form(_i ? 3 : 0);
+    faulty f = {.fail_at = SIZE_MAX};
+    const tfm_allocator a = faulty_allocator(&f);
+    tfm_status status = TFM_E_NOMEM;
+    size_t n = 0;
+    tfm_model *m;
+
+    o.allocator = &a;
+    ck_assert_ok(tfm_model_create(&m, &o, NULL, &error), error);
+    const size_t live = f.live;
+    path_join(other, folder, "out");
+    for (; status != TFM_OK; n++) {
+        f.fail_at = f.calls + n;
+        status = tfm_model_export(m, other, forms[_i ? 3 : 0].format, &error);
+        if (status != TFM_OK) ck_assert_status(status, TFM_E_NOMEM, error);
+        ck_assert_uint_eq(f.live, live);
+    }
+    ck_assert_uint_gt(n, 5);
+    tfm_model_free(m);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("foreign");
@@ -324,6 +476,10 @@ static Suite *suite(void)
     tcase_add_test(c, hugging_face_tensors_become_parameters);
     tcase_add_test(c, each_changed_byte_of_a_configuration_is_harmless);
     tcase_add_test(c, a_folder_without_memory);
+    tcase_add_loop_test(c, exported_models_come_back, 0, FORMS);
+    tcase_add_test(c, models_of_others_come_back);
+    tcase_add_test(c, what_the_others_lack_is_named);
+    tcase_add_loop_test(c, exports_without_memory, 0, 2);
     suite_add_tcase(s, c);
     return s;
 }

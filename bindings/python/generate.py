@@ -24,6 +24,7 @@ CLASSES = {
     "TokenizerKind": (r"TFM_TOKENIZER_(\w+)", "How text is cut into tokens."),
     "NormOrder": (r"TFM_(POST|PRE)_NORM", "Where layer normalisation stands."),
     "Positions": (r"TFM_POSITIONS_(\w+)", "How positions are encoded."),
+    "Export": (r"TFM_EXPORT_(\w+)", "Formats of other systems that models are written in."),
     "Activation": (r"TFM_ACTIVATION_(\w+)", "What the feed-forward network applies."),
     "Sharing": (r"TFM_SHARE_(\w+)", "Which embeddings are one matrix."),
     "Start": (r"TFM_START_(\w+)", "What the decoder reads first."),

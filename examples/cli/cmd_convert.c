@@ -8,7 +8,7 @@
 
 typedef struct convert_args {
     const char *model, *output;
-    uint32_t skip_checksum;
+    uint32_t to, skip_checksum;
 } convert_args;
 
 #define AT(field) .offset = offsetof(convert_args, field)
@@ -16,10 +16,16 @@ typedef struct convert_args {
 static const option_row rows[] = {
     {.kind = OPTION_HEADING, .help = "Options"},
     {"model", "FILE", "of Marian (model.npz), CTranslate2 (model.bin), 'tfm train', or a directory of Hugging Face", OPTION_TEXT, .required = true, AT(model)},
-    {"output", "OUT", "file for the model", OPTION_TEXT, .letter = 'o', .required = true, AT(output)},
+    {"to", "native|marian|huggingface", "what to write; default native", OPTION_CHOICE, AT(to)},
+    {"output", "OUT", "file for the model, or directory for Hugging Face's", OPTION_TEXT, .letter = 'o', .required = true, AT(output)},
     {"skip-checksum", NULL, SKIP_CHECKSUM_HELP, OPTION_FLAG, AT(skip_checksum)},
     {.kind = OPTION_END},
 };
+
+static tfm_status write_model(const tfm_model *model, const convert_args *args, tfm_error *error)
+{
+    return args->to ? tfm_model_export(model, args->output, args->to, error) : tfm_model_save(model, args->output, error);
+}
 
 static int run(void *place, const string_list *operands)
 {
@@ -28,8 +34,8 @@ static int run(void *place, const string_list *operands)
     tfm_model *model = NULL;
     tfm_error error;
     int code = EXIT_SUCCESS;
-    if (!output_path_check(args->output)) return EXIT_FAILURE;
-    if (model_load(&model, args->model, args->skip_checksum, &error) || tfm_model_save(model, args->output, &error))
+    if (args->to != TFM_EXPORT_HUGGING_FACE && !output_path_check(args->output)) return EXIT_FAILURE;
+    if (model_load(&model, args->model, args->skip_checksum, &error) || write_model(model, args, &error))
         code = console_fail("%s", error.message);
     tfm_model_free(model);
     return code;
@@ -37,14 +43,15 @@ static int run(void *place, const string_list *operands)
 
 const command command_convert = {
     .name = "convert",
-    .summary = "makes a model of another system one of ours",
-    .usage = "--model FILE -o OUT",
+    .summary = "makes a model of another system one of ours, and back",
+    .usage = "--model FILE [--to FORMAT] -o OUT",
     .text =
         "Reads a Transformer that Marian trained (model.npz) or that CTranslate2 runs (model.bin, format 2), or a "
         "directory of Hugging Face (config.json, model.safetensors; Marian, M2M100, BART, MBart), and writes it as a "
         "model file with float32 weights. The weights stay as they are, and so do the ids of the tokens; a vocab.spm beside "
         "Marian's model becomes the tokenizer. What a model needs and this program lacks is named, and nothing is written. The other commands read such "
-        "models without conversion, too.",
+        "models without conversion, too. '--to' goes the other way: a model of ours, or of one of them, becomes Marian's model.npz or a "
+        "directory of Hugging Face, when they can express it; the tokenizer is not written.",
     .examples = "  tfm convert --model model.npz -o de-en.tfm\n"
                 "  tfm translate --model de-en.tfm < test.de > test.en\n",
     .options = rows,

@@ -341,6 +341,19 @@ tfm_status tfm_model_save(const tfm_model *model, const char *path, tfm_error *e
     return tfm_model_save_as(model, path, model ? model->dtype : TFM_DTYPE_F32, error);
 }
 
+tfm_status tfm_model_export(const tfm_model *model, const char *path, uint32_t format, tfm_error *error)
+{
+    TFM_OWN_ARITHMETIC;
+
+    if (!model || !path) return tfm_fail(error, TFM_E_INVALID, "%s is NULL", model ? "path" : "model");
+    if (format != TFM_EXPORT_MARIAN && format != TFM_EXPORT_HUGGING_FACE)
+        return tfm_fail(error, TFM_E_INVALID, "format is %u, not Marian (%d) or Hugging Face (%d)", format, TFM_EXPORT_MARIAN,
+                        TFM_EXPORT_HUGGING_FACE);
+    const tfm_status status = tfm_model_need_floats(model, "export", error);
+    if (status != TFM_OK) return status;
+    return (format == TFM_EXPORT_MARIAN ? tfm_marian_save : tfm_hugging_face_save)(path, &model->weights, model->data, error);
+}
+
 uint32_t tfm_model_dtype(const tfm_model *model)
 {
     return model ? model->dtype : TFM_DTYPE_F32;

@@ -31,6 +31,11 @@ tfm_status tfm_npz_parse(tfm_tensor_file *out, tfm_text data, const char *name, 
 /* *spec: name of the kind of model in the file, and revision. */
 tfm_status tfm_ct2_parse(tfm_tensor_file *out, tfm_text *spec, uint32_t *revision, tfm_text data, const char *name,
                          const tfm_allocator *allocator, tfm_error *error);
+/*
+ * Writes tensors, floats or bytes of rank 1 or 2, as an .npz, atomically; equal input gives equal bytes.
+ * returns TFM_OK, TFM_E_UNSUPPORTED (more than 4 GB), TFM_E_IO, TFM_E_NOMEM.
+ */
+tfm_status tfm_npz_save(const char *path, const tfm_tensor *tensors, size_t n, const tfm_allocator *allocator, tfm_error *error);
 void tfm_tensor_file_close(tfm_tensor_file *file);
 
 const tfm_tensor *tfm_tensor_file_find(const tfm_tensor_file *file, const char *name); /* NULL: absent */

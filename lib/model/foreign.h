@@ -66,4 +66,34 @@ tfm_status tfm_marian_read(tfm_model_file *f, tfm_text data, const char *path, b
 tfm_status tfm_hugging_face_read(tfm_model_file *f, tfm_text config, const char *path, bool verify, tfm_error *error);
 tfm_status tfm_ct2_read(tfm_model_file *f, tfm_text data, const char *path, tfm_error *error);
 
+/* ------------------------------------------------------------------------------------------------ and back ---- */
+
+extern const tfm_naming tfm_marian_naming, tfm_hugging_face_naming;
+
+/* A model's parameters in another system's tensors. */
+typedef struct tfm_foreign_tensors {
+    tfm_allocator allocator;
+    tfm_weights plan;    /* of what they have: all biases */
+    tfm_tensor *tensors; /* [n], and room for one more    */
+    char (*names)[TFM_FOREIGN_NAME];
+    float *data;
+    size_t n;
+} tfm_foreign_tensors;
+
+/* row_vectors: vectors are matrices of one row. Biases that ours lacks are zeros. returns TFM_OK, TFM_E_NOMEM. */
+tfm_status tfm_foreign_make(tfm_foreign_tensors *out, const tfm_weights *w, const float *data, const tfm_naming *naming,
+                            bool row_vectors, bool softmax_bias, tfm_error *error);
+void tfm_foreign_tensors_free(tfm_foreign_tensors *tensors);
+
+/* What an option must be, because the other system has no choice. */
+typedef struct tfm_foreign_need {
+    const char *option;
+    double have, want;
+} tfm_foreign_need;
+tfm_status tfm_foreign_check(const char *system, const tfm_foreign_need *needs, size_t n, tfm_error *error);
+
+/* returns TFM_OK, TFM_E_UNSUPPORTED (the other system cannot express an option, by its name), TFM_E_IO, TFM_E_NOMEM. */
+tfm_status tfm_marian_save(const char *path, const tfm_weights *w, const float *data, tfm_error *error);
+tfm_status tfm_hugging_face_save(const char *path, const tfm_weights *w, const float *data, tfm_error *error);
+
 #endif

@@ -37,7 +37,7 @@ static const tfm_branch branches[] = {
     {"", "", whole},
     {0},
 };
-static const tfm_naming naming = {branches, 0};
+const tfm_naming tfm_hugging_face_naming = {branches, 0};
 
 static const tfm_tensor *find(const void *file, const char *name)
 {
@@ -169,7 +169,7 @@ static tfm_status read_weights(tfm_model_file *f, const json_t *config, const tf
     tfm_config_init(&options, sizeof options);
     read_options(&r, &options, file);
     if (r.status != TFM_OK) return r.status;
-    return tfm_foreign_fill(f, &options, &(tfm_foreign){&naming, file, find, tfm_safetensors_count(file), path, aliases}, error);
+    return tfm_foreign_fill(f, &options, &(tfm_foreign){&tfm_hugging_face_naming, file, find, tfm_safetensors_count(file), path, aliases}, error);
 }
 
 tfm_status tfm_hugging_face_read(tfm_model_file *f, tfm_text config, const char *path, bool verify, tfm_error *error)

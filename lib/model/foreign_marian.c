@@ -39,7 +39,7 @@ static const tfm_branch branches[] = {
     {"", "", whole},
     {0},
 };
-static const tfm_naming naming = {branches, 1};
+const tfm_naming tfm_marian_naming = {branches, 1};
 
 static const tfm_tensor *find(const void *file, const char *name)
 {
@@ -174,7 +174,7 @@ tfm_status tfm_marian_read(tfm_model_file *f, tfm_text data, const char *path, b
     if (!yml) status = tfm_fail(error, TFM_E_FORMAT, "%.120s: an .npz without " CONFIG " is no model of Marian", path);
     else status = read_options(&options, &file, (tfm_text){yml->data, yml->bytes}, error);
     if (status == TFM_OK) /* all but the configuration */
-        status = tfm_foreign_fill(f, &options, &(tfm_foreign){&naming, &file, find, file.n - 1, path, NULL}, error);
+        status = tfm_foreign_fill(f, &options, &(tfm_foreign){&tfm_marian_naming, &file, find, file.n - 1, path, NULL}, error);
     tfm_tensor_file_close(&file);
     tfm_foreign_beside(&f->vocabulary, path, "vocab.spm");
     f->tokenizer = (tfm_text){(const char *)f->vocabulary.data, f->vocabulary.size};

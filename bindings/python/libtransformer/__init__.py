@@ -9,7 +9,7 @@ TrainerOptions, AttentionOptions, BleuOptions, ChrfOptions, TerOptions, MeasureO
 """
 from . import measure
 from ._library import lib as _lib
-from .constants import (Activation, AttentionKind, BleuSmooth, BleuTokenize, Dtype, Event, Init, LengthNorm, LogLevel,
+from .constants import (Activation, AttentionKind, BleuSmooth, BleuTokenize, Dtype, Event, Export, Init, LengthNorm, LogLevel,
                         MetricKind, NormOrder, Positions, ProfileKind, Sharing, Smoothing, Special, Start, Status,
                         StopRule, TokenizerKind)
 from .errors import (BusyError, CancelledError, ClosedError, FileError, FormatError, InvalidError, OutOfMemoryError,
@@ -27,7 +27,7 @@ from .translator import Hypothesis, Score, Translator
 
 __all__ = [
     "Activation", "AttentionKind", "AttentionOptions", "BleuOptions", "BleuResult", "BleuSmooth", "BleuTokenize",
-    "BusyError", "CancelledError", "ChrfOptions", "ClosedError", "Comparison", "DataReport", "Dtype", "Event",
+    "BusyError", "CancelledError", "ChrfOptions", "ClosedError", "Comparison", "DataReport", "Dtype", "Event", "Export",
     "FileError", "FormatError", "Hypothesis", "Init", "InvalidError", "LengthNorm", "LoadOptions", "LogLevel",
     "MeasureOptions", "Measurement", "MetricKind", "MetricResult", "Metrics", "Model", "ModelCosts", "ModelOptions",
     "NormOrder", "OutOfMemoryError", "Parameters", "Positions", "ProfileEntry", "ProfileKind", "Score", "Sharing",

@@ -436,6 +436,7 @@ PROTOTYPES: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     "tfm_model_load": (c_int, (POINTER(c_void_p), c_char_p, POINTER(tfm_load_options), POINTER(tfm_error))),
     "tfm_model_save": (c_int, (c_void_p, c_char_p, POINTER(tfm_error))),
     "tfm_model_save_as": (c_int, (c_void_p, c_char_p, c_uint32, POINTER(tfm_error))),
+    "tfm_model_export": (c_int, (c_void_p, c_char_p, c_uint32, POINTER(tfm_error))),
     "tfm_model_dtype": (c_uint32, (c_void_p,)),
     "tfm_model_average": (c_int, (POINTER(c_void_p), POINTER(c_void_p), c_size_t, POINTER(tfm_error))),
     "tfm_model_free": (None, (c_void_p,)),

@@ -155,6 +155,17 @@ class Init(IntEnum):
     SEPARATE = 1
 
 
+class Export(IntEnum):
+    """Formats of other systems that models are written in.
+
+    MARIAN: a file model.npz
+    HUGGING_FACE: a directory with config.json and model.safetensors
+    """
+
+    MARIAN = 1
+    HUGGING_FACE = 2
+
+
 class StopRule(IntEnum):
     """When the search for a sentence ends.
 

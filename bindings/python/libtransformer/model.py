@@ -73,6 +73,10 @@ class Model(Handle):
         else:
             checked(lib.tfm_model_save_as, self._open(), path_bytes(path), dtype)
 
+    def export(self, path: Path, format: int) -> None:
+        """Writes the weights as another system has them, an Export: a file of Marian, or a directory of Hugging Face."""
+        checked(lib.tfm_model_export, self._open(), path_bytes(path), format)
+
     def quantize(self, path: Path) -> None:
         """Writes the model in 8-bit integers: a quarter of the size, to translate, score and show attention with."""
         self.save(path, Dtype.INT8)

@@ -174,6 +174,15 @@ def test_scores(tmp_path, kind):
         assert list(translator.score_ids([source], [target])[0].tokens) == list(score.tokens)
 
 
+def test_export(tmp_path):
+    loaded = tfm.Model.load(Model("mbart").write(tmp_path / "theirs"))
+    loaded.export(tmp_path / "out", tfm.Export.HUGGING_FACE)
+    config = json.loads((tmp_path / "out" / "config.json").read_text())
+    assert all(config[key] == value for key, value in Model("mbart").config.items())
+    with pytest.raises(tfm.UnsupportedError, match="Marian cannot express"):
+        loaded.export(tmp_path / "model.npz", tfm.Export.MARIAN)
+
+
 @pytest.mark.parametrize("change, says", [
     ({"model_type": "t5"}, "model_type 't5' is not supported"),
     ({"activation_function": "gelu_fast"}, "activation 'gelu_fast' is not supported"),

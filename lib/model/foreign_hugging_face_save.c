@@ -1,0 +1,98 @@
+/* A model as a directory of Hugging Face: config.json and model.safetensors. */
+#include "model/foreign.h"
+
+#include "base/json.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+static const char *kind_of(const tfm_model_options *o)
+{
+    const bool pre = o->norm_order == TFM_PRE_NORM, norm = o->embedding_norm;
+
+    if (o->positions == TFM_POSITIONS_SPLIT && !o->position_offset && !pre && !norm) return "marian";
+    if (o->sharing != TFM_SHARE_ALL) return NULL;
+    if (o->positions == TFM_POSITIONS_HALVES && o->position_offset == o->pad_id + 1 && pre && !norm && !o->softmax_bias) return "m2m_100";
+    if (o->positions != TFM_POSITIONS_LEARNED || o->position_offset != 2 || !norm) return NULL;
+    return pre ? "mbart" : "bart";
+}
+
+static tfm_status check(const tfm_model_options *o, tfm_error *error)
+{
+    const tfm_foreign_need needs[] = {
+        {"start", o->start, TFM_START_BOS},
+        {"plain_source", o->plain_source, 0},
+        {"layer_norm_eps", (double)o->layer_norm_eps, (double)1e-5f},
+        {"n_heads * d_k", (double)o->n_heads * o->d_k, o->d_model},
+        {"n_heads * d_v", (double)o->n_heads * o->d_v, o->d_model},
+    };
+
+    if (!kind_of(o))
+        return tfm_fail(error, TFM_E_UNSUPPORTED,
+                        "Hugging Face has no model with this norm_order, positions, position_offset, embedding_norm and sharing");
+    return tfm_foreign_check("Hugging Face", needs, sizeof needs / sizeof *needs, error);
+}
+
+static json_t *configuration(const tfm_model_options *o)
+{
+    static const char *const activations[] = {"relu", "gelu", "gelu_new", "swish"};
+    const char *kind = kind_of(o);
+    const bool learned = o->positions == TFM_POSITIONS_LEARNED;
+
+    return json_pack("{ss, ss, sI, sI, sI, sI, sI, sI, sI, sI, sI, sI, sI, sI, sI, sb, sb, sb}", "model_type", kind,
+                     "activation_function", activations[o->activation], "d_model", (json_int_t)o->d_model, "encoder_layers",
+                     (json_int_t)o->n_encoder_layers, "decoder_layers", (json_int_t)o->n_decoder_layers, "encoder_attention_heads",
+                     (json_int_t)o->n_heads, "decoder_attention_heads", (json_int_t)o->n_heads, "encoder_ffn_dim", (json_int_t)o->d_ff,
+                     "decoder_ffn_dim", (json_int_t)o->d_ff, "vocab_size", (json_int_t)o->source_vocab_size, "decoder_vocab_size",
+                     (json_int_t)o->vocab_size, "max_position_embeddings",
+                     (json_int_t)(learned ? o->max_positions - o->position_offset : o->max_positions), "pad_token_id",
+                     (json_int_t)o->pad_id, "eos_token_id", (json_int_t)o->eos_id, "decoder_start_token_id", (json_int_t)o->bos_id,
+                     "scale_embedding", !o->plain_embedding, "share_encoder_decoder_embeddings", o->sharing == TFM_SHARE_ALL,
+                     "tie_word_embeddings", o->sharing != TFM_SHARE_NONE);
+}
+
+static tfm_status write_configuration(const char *path, const tfm_weights *w, tfm_error *error)
+{
+    tfm_buffer text = {.allocator = w->allocator};
+    json_t *object = configuration(&w->options);
+    tfm_status status = TFM_OK;
+
+    if (!object || json_dump_callback(object, tfm_buffer_take, &text, JSON_INDENT(2)))
+        status = tfm_fail(error, TFM_E_NOMEM, "config.json: no memory");
+    if (status == TFM_OK) status = tfm_file_write(path, text.data, text.size, error);
+    tfm_buffer_free(&text);
+    json_decref(object);
+    return status;
+}
+
+static tfm_status write_weights(const char *path, const tfm_weights *w, const float *data, tfm_error *error)
+{
+    const tfm_metadata metadata = {"format", {"pt", 2}};
+    const bool bias = strcmp(kind_of(&w->options), "m2m_100") != 0;
+    tfm_foreign_tensors t;
+    tfm_status status = tfm_foreign_make(&t, w, data, &tfm_hugging_face_naming, false, bias, error);
+
+    for (size_t i = 0; i < t.n && status == TFM_OK; i++)
+        if (!strcmp(t.tensors[i].name, "final_logits_bias")) /* a matrix of one row */
+            t.tensors[i].rank = 2, t.tensors[i].shape[1] = t.tensors[i].shape[0], t.tensors[i].shape[0] = 1;
+    if (status == TFM_OK) status = tfm_safetensors_save(path, t.tensors, t.n, &metadata, 1, &w->allocator, error);
+    tfm_foreign_tensors_free(&t);
+    return status;
+}
+
+/* The configuration comes last: without it a directory is no model. */
+tfm_status tfm_hugging_face_save(const char *path, const tfm_weights *w, const float *data, tfm_error *error)
+{
+    char file[PATH_MAX];
+    tfm_status status = check(&w->options, error);
+
+    if (status != TFM_OK) return status;
+    if (snprintf(file, sizeof file, "%s/model.safetensors", path) >= (int)sizeof file)
+        return tfm_fail(error, TFM_E_INVALID, "%.120s: the path is too long", path);
+    if (mkdir(path, 0777) && errno != EEXIST) return tfm_fail(error, TFM_E_IO, "%.120s: %s", path, strerrordesc_np(errno));
+    status = write_weights(file, w, data, error);
+    snprintf(file, sizeof file, "%s/config.json", path);
+    return status == TFM_OK ? write_configuration(file, w, error) : status;
+}
