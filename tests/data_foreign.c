@@ -46,7 +46,8 @@ static lines vocabulary(const char *name)
 static int32_t id_of(const lines *vocab, tfm_text token)
 {
     for (size_t i = 0; i < vocab->count; i++)
-        if (vocab->line[i].size == token.size && !memcmp(vocab->line[i].data, token.data, token.size)) return (int32_t)i;
+        if (vocab->line[i].size == token.size && !memcmp(vocab->line[i].data, token.data, token.size))
+            return (int32_t)i;
     return (int32_t)vocab->count;
 }
 
@@ -84,9 +85,12 @@ typedef struct arabic {
 
 static arabic arabic_begin(const char *model)
 {
-    return (arabic){vocabulary(ARABIC "/source_vocabulary.txt"), vocabulary(ARABIC "/target_vocabulary.txt"),
-                    vocabulary("models/ct2/aren_numpy_gold.jsonl"), vocabulary("models/ct2/aren_published_cases.jsonl"),
-                    load(model), {{0}}};
+    return (arabic){vocabulary(ARABIC "/source_vocabulary.txt"),
+                    vocabulary(ARABIC "/target_vocabulary.txt"),
+                    vocabulary("models/ct2/aren_numpy_gold.jsonl"),
+                    vocabulary("models/ct2/aren_published_cases.jsonl"),
+                    load(model),
+                    {{0}}};
 }
 
 static void arabic_end(arabic *a)
@@ -133,7 +137,8 @@ static size_t check_results(arabic *a, const tfm_decoder *d, const json_t *resul
 
     for (size_t rank = 0; rank < json_array_size(results); rank++) {
         const json_t *result = json_array_get(results, rank);
-        const tfm_ids want = tokens(&a->target, json_array_get(result, 0), a->ids[1]), got = tfm_decoder_ids(d, 0, rank);
+        const tfm_ids want = tokens(&a->target, json_array_get(result, 0), a->ids[1]),
+                      got = tfm_decoder_ids(d, 0, rank);
         const double score = json_number_value(json_array_get(result, 1));
         same += got.size == want.size + 1 && !memcmp(got.data, want.data, want.size * sizeof *want.data) &&
                 fabs(tfm_decoder_score(d, 0, rank) - score) <= bound;
@@ -226,12 +231,16 @@ START_TEST(ct2_attention_is_that_of_the_trace)
     int32_t source[MOST], target[MOST];
     const size_t m = json_array_size(json_object_get(trace, "src_ids")), n = json_array_size(inputs);
 
-    for (size_t i = 0; i < m; i++) source[i] = (int32_t)json_integer_value(json_array_get(json_object_get(trace, "src_ids"), i));
+    for (size_t i = 0; i < m; i++)
+        source[i] = (int32_t)json_integer_value(json_array_get(json_object_get(trace, "src_ids"), i));
     for (size_t i = 1; i < n; i++) target[i - 1] = (int32_t)json_integer_value(json_array_get(inputs, i));
     target[n - 1] = 2; /* what the last input predicts */
-    check_attention(d, json_object_get(trace, "enc_self_attn"), (tfm_ids){source, m}, (tfm_ids){target, n}, TFM_ATTENTION_ENCODER);
-    check_attention(d, json_object_get(trace, "dec_self_attn"), (tfm_ids){source, m}, (tfm_ids){target, n}, TFM_ATTENTION_DECODER);
-    check_attention(d, json_object_get(trace, "cross_attn"), (tfm_ids){source, m}, (tfm_ids){target, n}, TFM_ATTENTION_CROSS);
+    check_attention(d, json_object_get(trace, "enc_self_attn"), (tfm_ids){source, m}, (tfm_ids){target, n},
+                    TFM_ATTENTION_ENCODER);
+    check_attention(d, json_object_get(trace, "dec_self_attn"), (tfm_ids){source, m}, (tfm_ids){target, n},
+                    TFM_ATTENTION_DECODER);
+    check_attention(d, json_object_get(trace, "cross_attn"), (tfm_ids){source, m}, (tfm_ids){target, n},
+                    TFM_ATTENTION_CROSS);
     json_decref(trace);
     free(text);
     tfm_decoder_free(d);
@@ -304,12 +313,13 @@ static bool same_result(tfm_text line, const tfm_tokenizer *vocab, tfm_ids ids, 
 }
 
 /*
- * Marian's beam and ours are not the same search: of 200 lines, this many have the same best result and score. Text becomes the ids
- * that Marian made of it.
+ * Marian's beam and ours are not the same search: of 200 lines, this many have the same best result and score. Text
+ * becomes the ids that Marian made of it.
  */
 static void check_search(uint32_t beam, float alpha, const char *name, size_t least)
 {
-    lines ids_lines = vocabulary("models/marian/src.ids"), sources = vocabulary("models/marian/src.en"), results = vocabulary(name);
+    lines ids_lines = vocabulary("models/marian/src.ids"), sources = vocabulary("models/marian/src.en"),
+          results = vocabulary(name);
     tfm_model *model = load("models/marian/model.npz");
     const tfm_tokenizer *vocab = tfm_model_tokenizer(model);
     tfm_decoder *d = decoder_of(model, beam, 1, alpha);
@@ -335,7 +345,8 @@ static void check_search(uint32_t beam, float alpha, const char *name, size_t le
 
 START_TEST(marian_translations)
 {
-    check_search(1, 0.0f, "models/marian/out.b1.nbest.pieces.gz", 199); /* the other one repeats itself until it is cut off */
+    check_search(1, 0.0f, "models/marian/out.b1.nbest.pieces.gz",
+                 199); /* the other one repeats itself until it is cut off */
     check_search(4, 0.0f, "models/marian/out.b4.norm0.nbest.pieces.gz", 200);
     check_search(4, 0.6f, "models/marian/out.b4.norm0.6.nbest.pieces.gz", 200);
 }

@@ -1,4 +1,5 @@
-/* Small models of other systems, made by hand: a Transformer of one layer a stack, in CTranslate2's and in Marian's format. */
+/* Small models of other systems, made by hand: a Transformer of one layer a stack, in CTranslate2's and in Marian's
+ * format. */
 #ifndef FOREIGN_SAMPLES_H
 #define FOREIGN_SAMPLES_H
 
@@ -45,7 +46,8 @@ static inline void ct2_string(sample *s, const char *text)
     sample_put(s, text, strlen(text) + 1);
 }
 
-static inline void ct2_variable(sample *s, const char *name, uint32_t rank, uint32_t rows, uint32_t cols, uint32_t size, float scale)
+static inline void ct2_variable(sample *s, const char *name, uint32_t rank, uint32_t rows, uint32_t cols, uint32_t size,
+                                float scale)
 {
     const uint32_t n = (rank > 0 ? rows : 1) * (rank > 1 ? cols : 1);
 
@@ -126,15 +128,23 @@ static inline void zip_entry(sample *s, const char *name, const unsigned char *d
 {
     static unsigned char packed[SAMPLE_ROOM];
     const uint32_t crc = (uint32_t)crc32(0, data, (uInt)size), at = (uint32_t)s->size, length = (uint32_t)strlen(name);
-    z_stream z = {.next_in = (Bytef *)(uintptr_t)data, .avail_in = (uInt)size, .next_out = packed, .avail_out = sizeof packed};
+    z_stream z = {
+        .next_in = (Bytef *)(uintptr_t)data, .avail_in = (uInt)size, .next_out = packed, .avail_out = sizeof packed};
 
     if (deflated) {
         deflateInit2(&z, 9, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY);
         deflate(&z, Z_FINISH);
         deflateEnd(&z);
     }
-    const uint32_t fields[][2] = {{20, 2}, {0, 2}, {deflated ? 8 : 0, 2}, {0, 4}, {crc, 4},
-                                  {deflated ? (uint32_t)z.total_out : (uint32_t)size, 4}, {(uint32_t)size, 4}, {length, 2}, {0, 2}};
+    const uint32_t fields[][2] = {{20, 2},
+                                  {0, 2},
+                                  {deflated ? 8 : 0, 2},
+                                  {0, 4},
+                                  {crc, 4},
+                                  {deflated ? (uint32_t)z.total_out : (uint32_t)size, 4},
+                                  {(uint32_t)size, 4},
+                                  {length, 2},
+                                  {0, 2}};
     sample d = {.bytes = s->directory, .size = s->directory_size};
     sample_put(s, "PK\3\4", 4);
     sample_put(&d, "PK\1\2\24\0", 6);
@@ -170,8 +180,9 @@ static inline void npz_array(sample *s, const char *name, uint32_t rows, uint32_
     static unsigned char bytes[SAMPLE_ROOM];
     sample a = {.bytes = bytes};
     char header[128], file[128];
-    const int n = snprintf(header, sizeof header, cols ? "{'descr': '%s', 'fortran_order': False, 'shape': (%u, %u), }\n"
-                                                       : "{'descr': '%s', 'fortran_order': False, 'shape': (%u,), }\n",
+    const int n = snprintf(header, sizeof header,
+                           cols ? "{'descr': '%s', 'fortran_order': False, 'shape': (%u, %u), }\n"
+                                : "{'descr': '%s', 'fortran_order': False, 'shape': (%u,), }\n",
                            text ? "<i1" : "<f4", rows, cols);
 
     sample_put(&a, "\x93NUMPY\1\0", 8);
@@ -186,7 +197,8 @@ static inline void npz_array(sample *s, const char *name, uint32_t rows, uint32_
     zip_entry(s, file, bytes, a.size, deflated);
 }
 
-static inline void marian_part(sample *s, const char *owner, const char *const *names, const uint32_t (*shapes)[2], int deflated)
+static inline void marian_part(sample *s, const char *owner, const char *const *names, const uint32_t (*shapes)[2],
+                               int deflated)
 {
     char full[96];
 
@@ -199,8 +211,10 @@ static inline void marian_part(sample *s, const char *owner, const char *const *
 static inline void marian_sample(sample *s, const char *yml, int deflated)
 {
     enum { D = SAMPLE_D, F = SAMPLE_FF };
-    static const char *const attention[] = {"Wq", "Wk", "Wv", "Wo", "bq", "bk", "bv", "bo", "Wo_ln_scale", "Wo_ln_bias", NULL};
-    static const uint32_t attention_shapes[][2] = {{D, D}, {D, D}, {D, D}, {D, D}, {1, D}, {1, D}, {1, D}, {1, D}, {1, D}, {1, D}};
+    static const char *const attention[] = {"Wq", "Wk", "Wv",          "Wo",         "bq", "bk",
+                                            "bv", "bo", "Wo_ln_scale", "Wo_ln_bias", NULL};
+    static const uint32_t attention_shapes[][2] = {{D, D}, {D, D}, {D, D}, {D, D}, {1, D},
+                                                   {1, D}, {1, D}, {1, D}, {1, D}, {1, D}};
     static const char *const ffn[] = {"W1", "b1", "W2", "b2", "ffn_ln_scale", "ffn_ln_bias", NULL};
     static const uint32_t ffn_shapes[][2] = {{D, F}, {1, F}, {F, D}, {1, D}, {1, D}, {1, D}};
 
@@ -215,26 +229,30 @@ static inline void marian_sample(sample *s, const char *yml, int deflated)
     zip_end(s);
 }
 
-#define MARIAN_YML                                                                                                            \
-    "dec-depth: 1\ndim-emb: 8\ndim-vocabs:\n  - 5\n  - 5\nenc-depth: 1\ntransformer-dim-ffn: 12\ntransformer-ffn-activation: swish\n" \
+#define MARIAN_YML                                                                             \
+    "dec-depth: 1\ndim-emb: 8\ndim-vocabs:\n  - 5\n  - 5\nenc-depth: 1\ntransformer-dim-ffn: " \
+    "12\ntransformer-ffn-activation: swish\n"                                                  \
     "transformer-heads: 2\ntransformer-postprocess: dan\ntransformer-preprocess: \"\"\ntype: transformer\n"
 
 /* --------------------------------------------------------------------------------------------- Hugging Face ---- */
 
-#define HF_CONFIG                                                                                                              \
-    "{\"model_type\":\"bart\",\"activation_function\":\"gelu\",\"d_model\":8,\"encoder_layers\":1,\"decoder_layers\":1,"             \
-    "\"encoder_attention_heads\":2,\"decoder_attention_heads\":2,\"encoder_ffn_dim\":12,\"decoder_ffn_dim\":12,"                   \
+#define HF_CONFIG                                                                                                      \
+    "{\"model_type\":\"bart\",\"activation_function\":\"gelu\",\"d_model\":8,\"encoder_layers\":1,\"decoder_layers\":" \
+    "1,"                                                                                                               \
+    "\"encoder_attention_heads\":2,\"decoder_attention_heads\":2,\"encoder_ffn_dim\":12,\"decoder_ffn_dim\":12,"       \
     "\"vocab_size\":5,\"pad_token_id\":1,\"eos_token_id\":2,\"decoder_start_token_id\":2,\"scale_embedding\":false}"
 
 /* A tensor of rank 1 (cols 0) or 2, its line in the header and its numbers. */
-static inline void hf_tensor(sample *header, sample *data, const char *owner, const char *name, uint32_t rows, uint32_t cols)
+static inline void hf_tensor(sample *header, sample *data, const char *owner, const char *name, uint32_t rows,
+                             uint32_t cols)
 {
     char full[512], line[768];
     const size_t n = (size_t)rows * (cols ? cols : 1);
 
     snprintf(full, sizeof full, "%s%s", owner, name);
-    const int size = snprintf(line, sizeof line, cols ? "%s\"%s\":{\"dtype\":\"F32\",\"shape\":[%u,%u],\"data_offsets\":[%zu,%zu]}"
-                                                      : "%s\"%s\":{\"dtype\":\"F32\",\"shape\":[%u]%.0u,\"data_offsets\":[%zu,%zu]}",
+    const int size = snprintf(line, sizeof line,
+                              cols ? "%s\"%s\":{\"dtype\":\"F32\",\"shape\":[%u,%u],\"data_offsets\":[%zu,%zu]}"
+                                   : "%s\"%s\":{\"dtype\":\"F32\",\"shape\":[%u]%.0u,\"data_offsets\":[%zu,%zu]}",
                               header->size ? "," : "{", full, rows, cols, data->size, data->size + 4 * n);
     sample_put(header, line, (size_t)size);
     for (size_t i = 0; i < n; i++) {
@@ -243,7 +261,8 @@ static inline void hf_tensor(sample *header, sample *data, const char *owner, co
     }
 }
 
-static inline void hf_linear(sample *header, sample *data, const char *owner, const char *name, uint32_t out, uint32_t in)
+static inline void hf_linear(sample *header, sample *data, const char *owner, const char *name, uint32_t out,
+                             uint32_t in)
 {
     char full[160];
 

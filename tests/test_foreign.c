@@ -1,4 +1,5 @@
-/* Models of other systems, made by hand: what is read, what is refused, and that no damage or lack of memory does harm. */
+/* Models of other systems, made by hand: what is read, what is refused, and that no damage or lack of memory does harm.
+ */
 #include "testing.h"
 
 #include "foreign_samples.h"
@@ -75,11 +76,14 @@ START_TEST(ct2_variables_become_parameters)
 
     ck_assert_ok(try(bytes, make(_i), &m, NULL), error);
     tfm_model_get_options(&o, sizeof o, m);
-    ck_assert(o.n_encoder_layers == 1 && o.n_decoder_layers == 1 && o.d_model == D && o.d_ff == SAMPLE_FF && o.n_heads == 8);
+    ck_assert(o.n_encoder_layers == 1 && o.n_decoder_layers == 1 && o.d_model == D && o.d_ff == SAMPLE_FF &&
+              o.n_heads == 8);
     ck_assert(o.vocab_size == SAMPLE_TARGET && o.source_vocab_size == SAMPLE_SOURCE && o.norm_order == TFM_PRE_NORM);
     ck_assert(o.own_ids && o.pad_id == 0 && o.bos_id == 1 && o.eos_id == 2 && o.position_offset == 1);
-    check_rows(m, "encoder.layers.0.attention.query.weight", "encoder/layer_0/self_attention/linear_0/weight", 0, D * D);
-    check_rows(m, "encoder.layers.0.attention.key.weight", "encoder/layer_0/self_attention/linear_0/weight", D * D, D * D);
+    check_rows(m, "encoder.layers.0.attention.query.weight", "encoder/layer_0/self_attention/linear_0/weight", 0,
+               D * D);
+    check_rows(m, "encoder.layers.0.attention.key.weight", "encoder/layer_0/self_attention/linear_0/weight", D * D,
+               D * D);
     check_rows(m, "decoder.layers.0.cross.value.weight", "decoder/layer_0/attention/linear_1/weight", D * D, D * D);
     check_rows(m, "decoder.layers.0.cross.value.bias", "decoder/layer_0/attention/linear_1/bias", D, D);
     check_rows(m, "decoder.layers.0.feedforward.outer.weight", "decoder/layer_0/ffn/linear_1/weight", 0, D * SAMPLE_FF);
@@ -152,8 +156,8 @@ START_TEST(what_is_not_supported_is_named)
         snprintf(yml, sizeof yml, "%.*s%s%s", before, MARIAN_YML, cases[i].to, at + strlen(cases[i].from));
         marian_sample(&s, yml, 0);
         const tfm_status status = try(bytes, s.size, &m, NULL);
-        ck_assert_msg(status != TFM_OK && strstr(error.message, cases[i].says), "\"%s\" does not say \"%s\"", error.message,
-                      cases[i].says);
+        ck_assert_msg(status != TFM_OK && strstr(error.message, cases[i].says), "\"%s\" does not say \"%s\"",
+                      error.message, cases[i].says);
     }
     sample s = {.bytes = bytes};
     ct2_sample(&s, 4, "TransformerSpec");
@@ -319,8 +323,10 @@ static void check_same(const tfm_model *a, const tfm_model *b)
     for (size_t i = 0; i < tfm_model_parameter_count(b); i++) {
         ck_assert_ok(tfm_model_parameter_at(&q, b, i, &error), error);
         const size_t n = (size_t)q.shape[0] * q.shape[1];
-        if (tfm_model_parameter_named(&p, a, q.name, &error) == TFM_OK) ck_assert_mem_eq(p.data, q.data, n * sizeof *p.data);
-        else for (size_t k = 0; k < n; k++) ck_assert_msg(q.data[k] == 0.0f, "%s", q.name);
+        if (tfm_model_parameter_named(&p, a, q.name, &error) == TFM_OK)
+            ck_assert_mem_eq(p.data, q.data, n * sizeof *p.data);
+        else
+            for (size_t k = 0; k < n; k++) ck_assert_msg(q.data[k] == 0.0f, "%s", q.name);
     }
     for (size_t i = 0; i < tfm_model_parameter_count(a); i++) {
         ck_assert_ok(tfm_model_parameter_at(&p, a, i, &error), error);
@@ -334,7 +340,8 @@ static void check_round_trip(const tfm_model *model, uint32_t format)
     tfm_model_options a, b;
     tfm_model *back;
 
-    ck_assert_ok(tfm_model_export(model, path_join(other, folder, format == TFM_EXPORT_MARIAN ? "out.npz" : "out"), format, &error),
+    ck_assert_ok(tfm_model_export(model, path_join(other, folder, format == TFM_EXPORT_MARIAN ? "out.npz" : "out"),
+                                  format, &error),
                  error);
     ck_assert_ok(tfm_model_load(&back, other, NULL, &error), error);
     check_same(model, back);
@@ -354,14 +361,10 @@ static const struct {
     uint32_t pad, eos, bos, source_vocab, plain;
     float eps;
 } forms[] = {
-    {1, 0, 1, 0, 0, 0, 0, 1, 1, 0, 1, 0, 0, 1e-6f},
-    {1, 1, 1, 0, 1, 1, 3, 1, 1, 0, 1, 9, 0, 1e-6f},
-    {1, 0, 1, 0, 2, 0, 3, 1, 1, 0, 1, 9, 0, 1e-6f},
-    {2, 0, 3, 0, 0, 0, 3, 0, 10, 0, 10, 0, 0, 1e-5f},
-    {2, 0, 3, 0, 1, 0, 0, 0, 10, 0, 10, 9, 0, 1e-5f},
-    {2, 0, 3, 0, 2, 0, 2, 0, 10, 0, 10, 9, 1, 1e-5f},
-    {2, 1, 1, 4, 0, 0, 0, 0, 3, 2, 2, 0, 0, 1e-5f},
-    {2, 1, 2, 2, 0, 1, 1, 0, 1, 2, 2, 0, 0, 1e-5f},
+    {1, 0, 1, 0, 0, 0, 0, 1, 1, 0, 1, 0, 0, 1e-6f},   {1, 1, 1, 0, 1, 1, 3, 1, 1, 0, 1, 9, 0, 1e-6f},
+    {1, 0, 1, 0, 2, 0, 3, 1, 1, 0, 1, 9, 0, 1e-6f},   {2, 0, 3, 0, 0, 0, 3, 0, 10, 0, 10, 0, 0, 1e-5f},
+    {2, 0, 3, 0, 1, 0, 0, 0, 10, 0, 10, 9, 0, 1e-5f}, {2, 0, 3, 0, 2, 0, 2, 0, 10, 0, 10, 9, 1, 1e-5f},
+    {2, 1, 1, 4, 0, 0, 0, 0, 3, 2, 2, 0, 0, 1e-5f},   {2, 1, 2, 2, 0, 1, 1, 0, 1, 2, 2, 0, 0, 1e-5f},
     {2, 0, 2, 2, 0, 1, 2, 0, 1, 2, 2, 0, 1, 1e-5f},
 };
 enum { FORMS = sizeof forms / sizeof *forms };

@@ -15,16 +15,19 @@ typedef struct convert_args {
 
 static const option_row rows[] = {
     {.kind = OPTION_HEADING, .help = "Options"},
-    {"model", "FILE", "of Marian (model.npz), CTranslate2 (model.bin), 'tfm train', or a directory of Hugging Face", OPTION_TEXT, .required = true, AT(model)},
+    {"model", "FILE", "of Marian (model.npz), CTranslate2 (model.bin), 'tfm train', or a directory of Hugging Face",
+     OPTION_TEXT, .required = true, AT(model)},
     {"to", "native|marian|huggingface", "what to write; default native", OPTION_CHOICE, AT(to)},
-    {"output", "OUT", "file for the model, or directory for Hugging Face's", OPTION_TEXT, .letter = 'o', .required = true, AT(output)},
+    {"output", "OUT", "file for the model, or directory for Hugging Face's", OPTION_TEXT, .letter = 'o',
+     .required = true, AT(output)},
     {"skip-checksum", NULL, SKIP_CHECKSUM_HELP, OPTION_FLAG, AT(skip_checksum)},
     {.kind = OPTION_END},
 };
 
 static tfm_status write_model(const tfm_model *model, const convert_args *args, tfm_error *error)
 {
-    return args->to ? tfm_model_export(model, args->output, args->to, error) : tfm_model_save(model, args->output, error);
+    return args->to ? tfm_model_export(model, args->output, args->to, error)
+                    : tfm_model_save(model, args->output, error);
 }
 
 static int run(void *place, const string_list *operands)
@@ -48,9 +51,12 @@ const command command_convert = {
     .text =
         "Reads a Transformer that Marian trained (model.npz) or that CTranslate2 runs (model.bin, format 2), or a "
         "directory of Hugging Face (config.json, model.safetensors; Marian, M2M100, BART, MBart), and writes it as a "
-        "model file with float32 weights. The weights stay as they are, and so do the ids of the tokens; a vocab.spm beside "
-        "Marian's model becomes the tokenizer. What a model needs and this program lacks is named, and nothing is written. The other commands read such "
-        "models without conversion, too. '--to' goes the other way: a model of ours, or of one of them, becomes Marian's model.npz or a "
+        "model file with float32 weights. The weights stay as they are, and so do the ids of the tokens; a vocab.spm "
+        "beside "
+        "Marian's model becomes the tokenizer. What a model needs and this program lacks is named, and nothing is "
+        "written. The other commands read such "
+        "models without conversion, too. '--to' goes the other way: a model of ours, or of one of them, becomes "
+        "Marian's model.npz or a "
         "directory of Hugging Face, when they can express it; the tokenizer is not written.",
     .examples = "  tfm convert --model model.npz -o de-en.tfm\n"
                 "  tfm translate --model de-en.tfm < test.de > test.en\n",

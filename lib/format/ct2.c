@@ -80,9 +80,11 @@ tfm_status tfm_ct2_parse(tfm_tensor_file *out, tfm_text *spec, uint32_t *revisio
     *revision = number(&c, 4);
     const uint32_t n = number(&c, 4);
     if (!c.bad && version != 2)
-        return tfm_fail(error, TFM_E_UNSUPPORTED, "%.120s: CTranslate2's format %u is not supported, 2 is", name, version);
+        return tfm_fail(error, TFM_E_UNSUPPORTED, "%.120s: CTranslate2's format %u is not supported, 2 is", name,
+                        version);
     if (c.bad || n > TFM_MOST_TENSORS)
-        status = tfm_fail(error, TFM_E_FORMAT, "%.120s: truncated, or %u variables, more than %d", name, n, TFM_MOST_TENSORS);
+        status = tfm_fail(error, TFM_E_FORMAT, "%.120s: truncated, or %u variables, more than %d", name, n,
+                          TFM_MOST_TENSORS);
     for (uint32_t i = 0; i < n && status == TFM_OK; i++) {
         if (!variable(&c, &tensor))
             status = tfm_fail(error, TFM_E_FORMAT, "%.120s: variable %u is damaged or cut off", name, i);

@@ -27,8 +27,8 @@ static bool read_dtype(tfm_dtype *out, const char *at)
     static const struct {
         const char *numpy;
         tfm_dtype dtype;
-    } types[] = {{"f4", TFM_F32}, {"f2", TFM_F16}, {"f8", TFM_F64}, {"i1", TFM_I8}, {"u1", TFM_U8},
-                 {"i2", TFM_I16}, {"i4", TFM_I32}, {"i8", TFM_I64}};
+    } types[] = {{"f4", TFM_F32}, {"f2", TFM_F16}, {"f8", TFM_F64}, {"i1", TFM_I8},
+                 {"u1", TFM_U8},  {"i2", TFM_I16}, {"i4", TFM_I32}, {"i8", TFM_I64}};
 
     if (!at || (at[0] != '\'' && at[0] != '"') || !strchr("<|=", at[1])) return false;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
@@ -71,8 +71,8 @@ static tfm_status read_array(tfm_tensor *t, const char *data, size_t size, const
     header[n] = '\0';
     const char *order = value_of(header, "'fortran_order':");
     if (!read_dtype(&t->dtype, value_of(header, "'descr':")) || !order || strncmp(order, "False", 5))
-        return tfm_fail(error, TFM_E_UNSUPPORTED, "%.120s: the type or order of %.80s is not supported: %.60s", name, t->name,
-                        header[0] ? "its header is of another kind" : "it has no header");
+        return tfm_fail(error, TFM_E_UNSUPPORTED, "%.120s: the type or order of %.80s is not supported: %.60s", name,
+                        t->name, header[0] ? "its header is of another kind" : "it has no header");
     if (!read_shape(t, value_of(header, "'shape':")) || !tfm_tensor_count(t, &elements, &t->bytes) ||
         t->bytes != size - start - n)
         return tfm_fail(error, TFM_E_FORMAT, "%.120s: the shape of %.80s does not fit its %zu bytes", name, t->name,
@@ -82,7 +82,8 @@ static tfm_status read_array(tfm_tensor *t, const char *data, size_t size, const
 }
 
 /* What an entry unpacks to: itself, or a buffer that the file keeps. */
-static tfm_status unpack(tfm_tensor_file *f, const tfm_zip *zip, const tfm_zip_entry *e, const char **data, tfm_error *error)
+static tfm_status unpack(tfm_tensor_file *f, const tfm_zip *zip, const tfm_zip_entry *e, const char **data,
+                         tfm_error *error)
 {
     *data = e->data;
     if (!e->deflated) return TFM_OK;
@@ -96,24 +97,26 @@ static tfm_status unpack(tfm_tensor_file *f, const tfm_zip *zip, const tfm_zip_e
     return tfm_zip_inflate(zip, e, to->data, error);
 }
 
-static tfm_status read_entry(tfm_tensor_file *f, const tfm_zip *zip, const tfm_zip_entry *e, const char *name, bool verify,
-                             tfm_error *error)
+static tfm_status read_entry(tfm_tensor_file *f, const tfm_zip *zip, const tfm_zip_entry *e, const char *name,
+                             bool verify, tfm_error *error)
 {
     tfm_tensor tensor = {.name = name};
     const char *data;
     tfm_status status = unpack(f, zip, e, &data, error);
 
     if (status == TFM_OK && verify && crc32_z(0, (const Bytef *)data, e->size) != e->crc)
-        status = tfm_fail(error, TFM_E_FORMAT, "%.120s: %.80s is damaged: its CRC-32 is not %08x; copy it again", f->name, name,
-                          e->crc);
+        status = tfm_fail(error, TFM_E_FORMAT, "%.120s: %.80s is damaged: its CRC-32 is not %08x; copy it again",
+                          f->name, name, e->crc);
     if (status == TFM_OK) status = read_array(&tensor, data, e->size, f->name, error);
-    if (status == TFM_OK && !tfm_tensor_file_add(f, &tensor)) status = tfm_fail(error, TFM_E_NOMEM, "%.120s: no memory", f->name);
+    if (status == TFM_OK && !tfm_tensor_file_add(f, &tensor))
+        status = tfm_fail(error, TFM_E_NOMEM, "%.120s: no memory", f->name);
     return status;
 }
 
 static bool is_array(const tfm_zip_entry *e)
 {
-    return e->name.size > 4 && !memcmp(e->name.data + e->name.size - 4, ".npy", 4) && !memchr(e->name.data, '\0', e->name.size);
+    return e->name.size > 4 && !memcmp(e->name.data + e->name.size - 4, ".npy", 4) &&
+           !memchr(e->name.data, '\0', e->name.size);
 }
 
 /* Names of the arrays, one after another, each with a NUL. */
@@ -132,8 +135,8 @@ static tfm_status read_names(tfm_tensor_file *f, tfm_zip zip, tfm_error *error)
     return status;
 }
 
-tfm_status tfm_npz_parse(tfm_tensor_file *out, tfm_text data, const char *name, bool verify, const tfm_allocator *allocator,
-                         tfm_error *error)
+tfm_status tfm_npz_parse(tfm_tensor_file *out, tfm_text data, const char *name, bool verify,
+                         const tfm_allocator *allocator, tfm_error *error)
 {
     tfm_zip zip;
     tfm_zip_entry e;

@@ -1,4 +1,5 @@
-/* Writes an .npz as Marian does: stored entries, each a NumPy array, then the directory. Equal input gives equal bytes. */
+/* Writes an .npz as Marian does: stored entries, each a NumPy array, then the directory. Equal input gives equal bytes.
+ */
 #include "format/tensor_file.h"
 
 #include "base/file.h"
@@ -91,19 +92,22 @@ static void write_directory(writing *w, size_t n)
     put(end + 10, (uint32_t)n, 2);
     put(end + 12, (uint32_t)w->directory.size, 4);
     put(end + 16, (uint32_t)w->at, 4);
-    if (w->directory.bad && w->status == TFM_OK) w->status = tfm_fail(w->error, TFM_E_NOMEM, "directory of %zu arrays: no memory", n);
+    if (w->directory.bad && w->status == TFM_OK)
+        w->status = tfm_fail(w->error, TFM_E_NOMEM, "directory of %zu arrays: no memory", n);
     if (w->directory.size) emit(w, w->directory.data, w->directory.size);
     emit(w, end, sizeof end);
 }
 
-tfm_status tfm_npz_save(const char *path, const tfm_tensor *tensors, size_t n, const tfm_allocator *allocator, tfm_error *error)
+tfm_status tfm_npz_save(const char *path, const tfm_tensor *tensors, size_t n, const tfm_allocator *allocator,
+                        tfm_error *error)
 {
     writing w = {.directory.allocator = *allocator, .error = error};
     uint64_t size = 0;
 
     for (size_t i = 0; i < n; i++) size += tensors[i].bytes + 2 * (HEADER + 256);
     if (size > UINT32_MAX || n > UINT16_MAX - 1)
-        return tfm_fail(error, TFM_E_UNSUPPORTED, "%.120s: an archive of %" PRIu64 " bytes, more than 4 GB, is not supported", path, size);
+        return tfm_fail(error, TFM_E_UNSUPPORTED,
+                        "%.120s: an archive of %" PRIu64 " bytes, more than 4 GB, is not supported", path, size);
     w.status = tfm_writer_open(&w.writer, path, allocator, error);
     for (size_t i = 0; i < n && w.status == TFM_OK; i++) write_array(&w, &tensors[i]);
     write_directory(&w, n);

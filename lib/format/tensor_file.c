@@ -18,7 +18,8 @@ const tfm_tensor *tfm_tensor_file_find(const tfm_tensor_file *file, const char *
 void tfm_tensor_file_close(tfm_tensor_file *file)
 {
     if (!file->allocator.resize) return;
-    for (size_t i = 0; i < file->n_inflated; i++) tfm_free(&file->allocator, file->inflated[i].data, file->inflated[i].size, 1);
+    for (size_t i = 0; i < file->n_inflated; i++)
+        tfm_free(&file->allocator, file->inflated[i].data, file->inflated[i].size, 1);
     tfm_free(&file->allocator, file->inflated, file->inflated_capacity, sizeof *file->inflated);
     tfm_free(&file->allocator, file->tensors, file->capacity, sizeof *file->tensors);
     tfm_buffer_free(&file->names);

@@ -17,7 +17,7 @@ typedef struct tfm_tensor_file {
     const char *name;    /* of the file, for messages; lent */
     tfm_tensor *tensors; /* [n] */
     size_t n, capacity;
-    tfm_buffer names;    /* of those whose file has none that end with a NUL */
+    tfm_buffer names;       /* of those whose file has none that end with a NUL */
     tfm_inflated *inflated; /* [n_inflated] what was compressed */
     size_t n_inflated, inflated_capacity;
 } tfm_tensor_file;
@@ -26,8 +26,8 @@ typedef struct tfm_tensor_file {
  * data must outlive *out, which is closed on failure. verify: compares the checksums of the entries.
  * returns TFM_OK, TFM_E_FORMAT, TFM_E_UNSUPPORTED, TFM_E_NOMEM.
  */
-tfm_status tfm_npz_parse(tfm_tensor_file *out, tfm_text data, const char *name, bool verify, const tfm_allocator *allocator,
-                         tfm_error *error);
+tfm_status tfm_npz_parse(tfm_tensor_file *out, tfm_text data, const char *name, bool verify,
+                         const tfm_allocator *allocator, tfm_error *error);
 /* *spec: name of the kind of model in the file, and revision. */
 tfm_status tfm_ct2_parse(tfm_tensor_file *out, tfm_text *spec, uint32_t *revision, tfm_text data, const char *name,
                          const tfm_allocator *allocator, tfm_error *error);
@@ -35,7 +35,8 @@ tfm_status tfm_ct2_parse(tfm_tensor_file *out, tfm_text *spec, uint32_t *revisio
  * Writes tensors, floats or bytes of rank 1 or 2, as an .npz, atomically; equal input gives equal bytes.
  * returns TFM_OK, TFM_E_UNSUPPORTED (more than 4 GB), TFM_E_IO, TFM_E_NOMEM.
  */
-tfm_status tfm_npz_save(const char *path, const tfm_tensor *tensors, size_t n, const tfm_allocator *allocator, tfm_error *error);
+tfm_status tfm_npz_save(const char *path, const tfm_tensor *tensors, size_t n, const tfm_allocator *allocator,
+                        tfm_error *error);
 void tfm_tensor_file_close(tfm_tensor_file *file);
 
 const tfm_tensor *tfm_tensor_file_find(const tfm_tensor_file *file, const char *name); /* NULL: absent */

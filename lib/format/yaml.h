@@ -4,7 +4,8 @@
 
 #include "base/base.h"
 
-/* What follows "key:" on its line, without quotes around it; size 0 where a list or map follows; {NULL, 0}: absent. Lent. */
+/* What follows "key:" on its line, without quotes around it; size 0 where a list or map follows; {NULL, 0}: absent.
+ * Lent. */
 tfm_text tfm_yaml_value(tfm_text document, const char *key);
 
 #endif

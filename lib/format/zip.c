@@ -4,7 +4,9 @@
 #include <zlib.h>
 
 enum {
-    END = 22, CENTRAL = 46, LOCAL = 30, /* bytes of the records without their names */
+    END = 22,
+    CENTRAL = 46,
+    LOCAL = 30, /* bytes of the records without their names */
     MOST_COMMENT = 65535,
     MOST_RATIO = 1032, /* that deflate can reach */
 };
@@ -39,7 +41,8 @@ tfm_status tfm_zip_open(tfm_zip *zip, tfm_text data, const char *name, tfm_error
     zip->left = number(zip, at + 10, 2);
     zip->at = number(zip, at + 16, 4);
     if (zip->left == UINT16_MAX || zip->at == UINT32_MAX)
-        return tfm_fail(error, TFM_E_UNSUPPORTED, "%.120s: a ZIP archive of more than 4 GB or 65534 entries is not supported", name);
+        return tfm_fail(error, TFM_E_UNSUPPORTED,
+                        "%.120s: a ZIP archive of more than 4 GB or 65534 entries is not supported", name);
     return TFM_OK;
 }
 
@@ -60,7 +63,9 @@ tfm_status tfm_zip_next(tfm_zip *zip, tfm_zip_entry *e, tfm_error *error)
 
     if (!signature_is(zip, at, CENTRAL, "PK\1\2")) return damaged(zip, "its directory is cut off", error);
     const uint32_t flags = number(zip, at + 8, 2), method = number(zip, at + 10, 2);
-    *e = (tfm_zip_entry){.crc = number(zip, at + 16, 4), .packed = number(zip, at + 20, 4), .size = number(zip, at + 24, 4),
+    *e = (tfm_zip_entry){.crc = number(zip, at + 16, 4),
+                         .packed = number(zip, at + 20, 4),
+                         .size = number(zip, at + 24, 4),
                          .deflated = method == 8,
                          .name = {zip->data.data + at + CENTRAL, number(zip, at + 28, 2)}};
     zip->at = at + CENTRAL + e->name.size + number(zip, at + 30, 2) + number(zip, at + 32, 2);
@@ -79,9 +84,13 @@ tfm_status tfm_zip_next(tfm_zip *zip, tfm_zip_entry *e, tfm_error *error)
 
 tfm_status tfm_zip_inflate(const tfm_zip *zip, const tfm_zip_entry *e, void *to, tfm_error *error)
 {
-    z_stream z = {.next_in = (Bytef *)(uintptr_t)e->data, .avail_in = (uInt)e->packed, .next_out = to, .avail_out = (uInt)e->size};
+    z_stream z = {.next_in = (Bytef *)(uintptr_t)e->data,
+                  .avail_in = (uInt)e->packed,
+                  .next_out = to,
+                  .avail_out = (uInt)e->size};
 
-    if (inflateInit2(&z, -MAX_WBITS) != Z_OK) return tfm_fail(error, TFM_E_NOMEM, "%.120s: no memory to unpack it", zip->name);
+    if (inflateInit2(&z, -MAX_WBITS) != Z_OK)
+        return tfm_fail(error, TFM_E_NOMEM, "%.120s: no memory to unpack it", zip->name);
     const int result = inflate(&z, Z_FINISH);
     const bool whole = result == Z_STREAM_END && !z.avail_out;
     inflateEnd(&z);

@@ -5,10 +5,10 @@
 #include "base/base.h"
 
 typedef struct tfm_zip_entry {
-    tfm_text name;   /* lent by the archive            */
-    const void *data; /* as it lies there               */
+    tfm_text name;       /* lent by the archive            */
+    const void *data;    /* as it lies there               */
     size_t packed, size; /* bytes there, and unpacked      */
-    uint32_t crc;    /* CRC-32 of what is unpacked     */
+    uint32_t crc;        /* CRC-32 of what is unpacked     */
     bool deflated;
 } tfm_zip_entry;
 

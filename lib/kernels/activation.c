@@ -3,12 +3,13 @@
 #include "transformer.h"
 
 /*
- * x s(w) and its slope, s(w) = 1 / (1 + exp(-w)): swish with w = x, the tanh form of GELU with w = 2 sqrt(2 / pi) (x + 0.044715 x^3),
- * as (1 + tanh(w / 2)) / 2 = s(w).
+ * x s(w) and its slope, s(w) = 1 / (1 + exp(-w)): swish with w = x, the tanh form of GELU with w = 2 sqrt(2 / pi) (x +
+ * 0.044715 x^3), as (1 + tanh(w / 2)) / 2 = s(w).
  */
 INLINE void sigmoid_gate(v8 *y, v8 *slope, const v8 *x, bool cubic)
 {
-    const v8 one = splat(1.0f), a = splat(1.5957691216f), b = splat(0.0713548163f); /* 2 sqrt(2 / pi), 0.044715 times it */
+    const v8 one = splat(1.0f), a = splat(1.5957691216f),
+             b = splat(0.0713548163f); /* 2 sqrt(2 / pi), 0.044715 times it */
     const v8 square = *x * *x;
     v8 e = -*x, dw = one;
 
@@ -23,8 +24,8 @@ INLINE void sigmoid_gate(v8 *y, v8 *slope, const v8 *x, bool cubic)
 }
 
 /*
- * x Phi(x) and its slope Phi(x) + x phi(x). Phi by the approximation 7.1.26 of Abramowitz and Stegun to the error function's
- * complement: |error of Phi| <= 1e-7.
+ * x Phi(x) and its slope Phi(x) + x phi(x). Phi by the approximation 7.1.26 of Abramowitz and Stegun to the error
+ * function's complement: |error of Phi| <= 1e-7.
  */
 INLINE void normal_gate(v8 *y, v8 *slope, const v8 *x)
 {

@@ -31,13 +31,15 @@ static bool join(char to[static TFM_FOREIGN_NAME], const char *branch, const cha
     return size < TFM_FOREIGN_NAME;
 }
 
-const tfm_leaf *tfm_naming_find(const tfm_naming *naming, const char *ours, unsigned way, char theirs[static TFM_FOREIGN_NAME])
+const tfm_leaf *tfm_naming_find(const tfm_naming *naming, const char *ours, unsigned way,
+                                char theirs[static TFM_FOREIGN_NAME])
 {
     for (const tfm_branch *b = naming->branches; b->ours; b++) {
         uint32_t layer = 0;
         const char *rest = begins_with(ours, b->ours, &layer);
         for (const tfm_leaf *l = b->leaves; rest && l->ours; l++)
-            if (!strcmp(rest, l->ours) && !way-- && join(theirs, b->theirs, l->theirs, layer + naming->first_layer)) return l;
+            if (!strcmp(rest, l->ours) && !way-- && join(theirs, b->theirs, l->theirs, layer + naming->first_layer))
+                return l;
     }
     return NULL;
 }
@@ -130,7 +132,8 @@ static tfm_status find(place *out, const tfm_foreign *from, const tfm_parameter_
                         tfm_dtype_name(out->tensor->dtype), out->tensor->name);
     if (!shape_fits(p, out))
         return tfm_fail(error, TFM_E_FORMAT, "%.100s: %.60s does not have the shape of %u%s [%u, %u]", from->path,
-                        out->tensor->name, out->leaf->parts, out->leaf->transposed ? ", transposed," : "", p->shape[0], p->shape[1]);
+                        out->tensor->name, out->leaf->parts, out->leaf->transposed ? ", transposed," : "", p->shape[0],
+                        p->shape[1]);
     return TFM_OK;
 }
 
@@ -147,7 +150,8 @@ static tfm_status check(const tfm_weights *w, const tfm_foreign *from, tfm_error
     size_t used = 0, wanted = from->n_tensors;
     place at;
 
-    for (const char *const *spare = from->spare; spare && *spare; spare++) wanted -= from->find(from->file, *spare) != NULL;
+    for (const char *const *spare = from->spare; spare && *spare; spare++)
+        wanted -= from->find(from->file, *spare) != NULL;
     for (size_t i = 0; i < w->n_parameters; i++) {
         const tfm_status status = find(&at, from, &w->parameters[i], error);
         if (status != TFM_OK) return status;
@@ -158,14 +162,17 @@ static tfm_status check(const tfm_weights *w, const tfm_foreign *from, tfm_error
                     from->n_tensors, wanted - used);
 }
 
-tfm_status tfm_foreign_fill(tfm_model_file *f, const tfm_model_options *options, const tfm_foreign *from, tfm_error *error)
+tfm_status tfm_foreign_fill(tfm_model_file *f, const tfm_model_options *options, const tfm_foreign *from,
+                            tfm_error *error)
 {
-    const size_t layers = (size_t)options->n_encoder_layers + options->n_decoder_layers, least = 10; /* tensors of a layer */
+    const size_t layers = (size_t)options->n_encoder_layers + options->n_decoder_layers,
+                 least = 10; /* tensors of a layer */
     const tfm_weights *w = &f->weights;
     place at;
 
     if (layers * least > from->n_tensors)
-        return tfm_fail(error, TFM_E_FORMAT, "%.120s has %zu tensors, too few for %zu layers", from->path, from->n_tensors, layers);
+        return tfm_fail(error, TFM_E_FORMAT, "%.120s has %zu tensors, too few for %zu layers", from->path,
+                        from->n_tensors, layers);
     tfm_status status = tfm_weights_create(&f->weights, options, &f->allocator, error);
     if (status == TFM_OK && from->n_tensors > 2 * w->n_parameters)
         status = tfm_fail(error, TFM_E_UNSUPPORTED, "%.120s has %zu tensors, too many for %zu parameters", from->path,

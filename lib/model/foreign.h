@@ -29,7 +29,8 @@ enum { TFM_FOREIGN_NAME = 160 };
  * The way-th name, from 0, that the parameter may have there, and how it lies in that tensor; NULL: there are no more.
  * bound: a name that does not fit its buffer is none.
  */
-const tfm_leaf *tfm_naming_find(const tfm_naming *naming, const char *ours, unsigned way, char theirs[static TFM_FOREIGN_NAME]);
+const tfm_leaf *tfm_naming_find(const tfm_naming *naming, const char *ours, unsigned way,
+                                char theirs[static TFM_FOREIGN_NAME]);
 
 /* A file's tensors, whatever reader they come from. */
 typedef struct tfm_foreign {
@@ -42,18 +43,19 @@ typedef struct tfm_foreign {
 } tfm_foreign;
 
 /*
- * Fills f, but for the allocator an empty one, with the parameters of a configuration: f->copy, which must be closed also after a
- * failure. returns TFM_OK, TFM_E_FORMAT (a tensor is missing or of another shape), TFM_E_UNSUPPORTED (one of another type, or too
- * many), TFM_E_NOMEM.
+ * Fills f, but for the allocator an empty one, with the parameters of a configuration: f->copy, which must be closed
+ * also after a failure. returns TFM_OK, TFM_E_FORMAT (a tensor is missing or of another shape), TFM_E_UNSUPPORTED (one
+ * of another type, or too many), TFM_E_NOMEM.
  */
-tfm_status tfm_foreign_fill(tfm_model_file *f, const tfm_model_options *options, const tfm_foreign *from, tfm_error *error);
+tfm_status tfm_foreign_fill(tfm_model_file *f, const tfm_model_options *options, const tfm_foreign *from,
+                            tfm_error *error);
 
 /* TFM_E_UNSUPPORTED: what, as "activation", is not one of those known. */
 tfm_status tfm_foreign_refuse(const char *path, const char *what, tfm_text value, tfm_error *error);
 
 /*
- * Opens a file, or a directory, of another system; *is tells whether it is one at all: else nothing is done. *f is empty but for the allocator, and is
- * closed after a failure.
+ * Opens a file, or a directory, of another system; *is tells whether it is one at all: else nothing is done. *f is
+ * empty but for the allocator, and is closed after a failure.
  */
 tfm_status tfm_foreign_open(tfm_model_file *f, bool *is, const char *path, bool verify, tfm_error *error);
 

@@ -3,14 +3,29 @@
 
 #include <stdio.h>
 
-#define NORM {"norm.weight", "layer_norm/gamma", 0, 1, false}, {"norm.bias", "layer_norm/beta", 0, 1, false}
-#define BOTH(ours, theirs, part, parts)                                                                                \
-    {ours ".weight", theirs "/weight", part, parts, false}, {ours ".bias", theirs "/bias", part, parts, false}
+#define NORM                                          \
+    {"norm.weight", "layer_norm/gamma", 0, 1, false}, \
+    {                                                 \
+        "norm.bias", "layer_norm/beta", 0, 1, false   \
+    }
+#define BOTH(ours, theirs, part, parts)                     \
+    {ours ".weight", theirs "/weight", part, parts, false}, \
+    {                                                       \
+        ours ".bias", theirs "/bias", part, parts, false    \
+    }
 
-static const tfm_leaf self[] = {BOTH("query", "linear_0", 0, 3), BOTH("key", "linear_0", 1, 3), BOTH("value", "linear_0", 2, 3),
-                                BOTH("output", "linear_1", 0, 1), NORM, {0}};
-static const tfm_leaf cross[] = {BOTH("query", "linear_0", 0, 1), BOTH("key", "linear_1", 0, 2), BOTH("value", "linear_1", 1, 2),
-                                 BOTH("output", "linear_2", 0, 1), NORM, {0}};
+static const tfm_leaf self[] = {BOTH("query", "linear_0", 0, 3),
+                                BOTH("key", "linear_0", 1, 3),
+                                BOTH("value", "linear_0", 2, 3),
+                                BOTH("output", "linear_1", 0, 1),
+                                NORM,
+                                {0}};
+static const tfm_leaf cross[] = {BOTH("query", "linear_0", 0, 1),
+                                 BOTH("key", "linear_1", 0, 2),
+                                 BOTH("value", "linear_1", 1, 2),
+                                 BOTH("output", "linear_2", 0, 1),
+                                 NORM,
+                                 {0}};
 static const tfm_leaf feedforward[] = {BOTH("inner", "linear_0", 0, 1), BOTH("outer", "linear_1", 0, 1), NORM, {0}};
 static const tfm_leaf ends[] = {{"embedding.weight", "embeddings/weight", 0, 1, false}, NORM, {0}};
 static const tfm_leaf output[] = {BOTH("output", "projection", 0, 1), {0}};
@@ -85,15 +100,16 @@ static tfm_status read_ids(tfm_model_options *o, const char *path, tfm_error *er
     return tfm_fail(error, TFM_E_UNSUPPORTED, "%.120s: a vocabulary without <s> and </s> is not supported", path);
 }
 
-static tfm_status read_options(tfm_model_options *o, const tfm_tensor_file *file, tfm_text spec, uint32_t revision, tfm_error *error)
+static tfm_status read_options(tfm_model_options *o, const tfm_tensor_file *file, tfm_text spec, uint32_t revision,
+                               tfm_error *error)
 {
     const bool base = spec.size == 15 && !memcmp(spec.data, "TransformerBase", 15);
     const bool big = spec.size == 14 && !memcmp(spec.data, "TransformerBig", 14);
 
     if (!base && !big) return tfm_foreign_refuse(file->name, "CTranslate2's kind of model", spec, error);
     if (revision > 2)
-        return tfm_fail(error, TFM_E_UNSUPPORTED, "%.120s: revision %u of %s is not supported, up to 2 is", file->name, revision,
-                        spec.data);
+        return tfm_fail(error, TFM_E_UNSUPPORTED, "%.120s: revision %u of %s is not supported, up to 2 is", file->name,
+                        revision, spec.data);
     o->n_encoder_layers = layers(file, "encoder");
     o->n_decoder_layers = layers(file, "decoder");
     o->d_model = dimension(file, "encoder/embeddings/weight", 1);

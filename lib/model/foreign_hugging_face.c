@@ -8,23 +8,45 @@
 
 enum { MOST_CONFIG = 1 << 16 };
 
-#define BOTH(ours, theirs) {ours ".weight", theirs ".weight", 0, 1, false}, {ours ".bias", theirs ".bias", 0, 1, false}
-#define ONE(ours, theirs) {ours, theirs, 0, 1, false}
-#define HEADS(name) BOTH("query", name ".q_proj"), BOTH("key", name ".k_proj"), BOTH("value", name ".v_proj"), BOTH("output", name ".out_proj")
+#define BOTH(ours, theirs)                           \
+    {ours ".weight", theirs ".weight", 0, 1, false}, \
+    {                                                \
+        ours ".bias", theirs ".bias", 0, 1, false    \
+    }
+#define ONE(ours, theirs)         \
+    {                             \
+        ours, theirs, 0, 1, false \
+    }
+#define HEADS(name)                                                                            \
+    BOTH("query", name ".q_proj"), BOTH("key", name ".k_proj"), BOTH("value", name ".v_proj"), \
+        BOTH("output", name ".out_proj")
 
 static const tfm_leaf self[] = {HEADS("self_attn"), BOTH("norm", "self_attn_layer_norm"), {0}};
 static const tfm_leaf cross[] = {HEADS("encoder_attn"), BOTH("norm", "encoder_attn_layer_norm"), {0}};
-static const tfm_leaf feedforward[] = {BOTH("inner", "fc1"), BOTH("outer", "fc2"), BOTH("norm", "final_layer_norm"), {0}};
-static const tfm_leaf stack[] = {ONE("embedding.weight", "embed_tokens.weight"), ONE("position.weight", "embed_positions.weight"),
-                                 BOTH("embedding.norm", "layernorm_embedding"), BOTH("norm", "layer_norm"), {0}};
+static const tfm_leaf feedforward[] = {
+    BOTH("inner", "fc1"), BOTH("outer", "fc2"), BOTH("norm", "final_layer_norm"), {0}};
+static const tfm_leaf stack[] = {ONE("embedding.weight", "embed_tokens.weight"),
+                                 ONE("position.weight", "embed_positions.weight"),
+                                 BOTH("embedding.norm", "layernorm_embedding"),
+                                 BOTH("norm", "layer_norm"),
+                                 {0}};
 /* Shared matrices stand in a file under one or several of their names. */
 static const tfm_leaf whole[] = {
-    ONE("embedding.weight", "model.shared.weight"), ONE("embedding.weight", "model.encoder.embed_tokens.weight"),
-    ONE("embedding.weight", "model.decoder.embed_tokens.weight"), ONE("embedding.weight", "lm_head.weight"),
-    ONE("output.weight", "lm_head.weight"), ONE("output.bias", "final_logits_bias"), {0},
+    ONE("embedding.weight", "model.shared.weight"),
+    ONE("embedding.weight", "model.encoder.embed_tokens.weight"),
+    ONE("embedding.weight", "model.decoder.embed_tokens.weight"),
+    ONE("embedding.weight", "lm_head.weight"),
+    ONE("output.weight", "lm_head.weight"),
+    ONE("output.bias", "final_logits_bias"),
+    {0},
 };
-static const char *const aliases[] = {"model.shared.weight", "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight",
-                                      "lm_head.weight", "model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight", NULL};
+static const char *const aliases[] = {"model.shared.weight",
+                                      "model.encoder.embed_tokens.weight",
+                                      "model.decoder.embed_tokens.weight",
+                                      "lm_head.weight",
+                                      "model.encoder.embed_positions.weight",
+                                      "model.decoder.embed_positions.weight",
+                                      NULL};
 
 static const tfm_branch branches[] = {
     {"encoder.layers.#.attention.", "model.encoder.layers.#.", self},
@@ -62,11 +84,14 @@ static void refuse(reading *r, const char *key, const char *value)
 static uint32_t number(reading *r, const char *key, int64_t otherwise)
 {
     const json_t *item = json_object_get(r->config, key);
-    const json_int_t x = !item || json_is_null(item) ? otherwise : json_is_integer(item) ? json_integer_value(item) : -1;
+    const json_int_t x = !item || json_is_null(item) ? otherwise
+                         : json_is_integer(item)     ? json_integer_value(item)
+                                                     : -1;
 
     if (x >= 0 && x <= UINT32_MAX) return (uint32_t)x;
     if (r->status == TFM_OK)
-        r->status = tfm_fail(r->error, TFM_E_FORMAT, "%.120s: %s is missing, or no number of 0 to %u", r->path, key, UINT32_MAX);
+        r->status = tfm_fail(r->error, TFM_E_FORMAT, "%.120s: %s is missing, or no number of 0 to %u", r->path, key,
+                             UINT32_MAX);
     return 0;
 }
 
@@ -83,8 +108,8 @@ static uint32_t same(reading *r, const char *encoder, const char *decoder)
     const uint32_t x = number(r, encoder, -1), y = number(r, decoder, x);
 
     if (x != y && r->status == TFM_OK)
-        r->status = tfm_fail(r->error, TFM_E_UNSUPPORTED, "%.120s: %s is %u and %s %u: unlike stacks are not supported", r->path,
-                             encoder, x, decoder, y);
+        r->status = tfm_fail(r->error, TFM_E_UNSUPPORTED, "%.120s: %s is %u and %s %u: unlike stacks are not supported",
+                             r->path, encoder, x, decoder, y);
     return x;
 }
 
@@ -93,8 +118,9 @@ static void read_activation(reading *r, tfm_model_options *o)
     static const struct {
         const char *name;
         uint32_t activation;
-    } known[] = {{"relu", TFM_ACTIVATION_RELU}, {"gelu", TFM_ACTIVATION_GELU}, {"gelu_new", TFM_ACTIVATION_GELU_TANH},
-                 {"gelu_pytorch_tanh", TFM_ACTIVATION_GELU_TANH}, {"swish", TFM_ACTIVATION_SWISH}, {"silu", TFM_ACTIVATION_SWISH}};
+    } known[] = {{"relu", TFM_ACTIVATION_RELU},          {"gelu", TFM_ACTIVATION_GELU},
+                 {"gelu_new", TFM_ACTIVATION_GELU_TANH}, {"gelu_pytorch_tanh", TFM_ACTIVATION_GELU_TANH},
+                 {"swish", TFM_ACTIVATION_SWISH},        {"silu", TFM_ACTIVATION_SWISH}};
     const char *name = json_string_value(json_object_get(r->config, "activation_function"));
 
     for (size_t i = 0; name && i < sizeof known / sizeof *known; i++)
@@ -161,7 +187,8 @@ static void read_options(reading *r, tfm_model_options *o, const tfm_safetensors
     read_ids(r, o);
 }
 
-static tfm_status read_weights(tfm_model_file *f, const json_t *config, const tfm_safetensors *file, const char *path, tfm_error *error)
+static tfm_status read_weights(tfm_model_file *f, const json_t *config, const tfm_safetensors *file, const char *path,
+                               tfm_error *error)
 {
     reading r = {.config = config, .path = path, .error = error, .status = TFM_OK};
     tfm_model_options options;
@@ -169,7 +196,9 @@ static tfm_status read_weights(tfm_model_file *f, const json_t *config, const tf
     tfm_config_init(&options, sizeof options);
     read_options(&r, &options, file);
     if (r.status != TFM_OK) return r.status;
-    return tfm_foreign_fill(f, &options, &(tfm_foreign){&tfm_hugging_face_naming, file, find, tfm_safetensors_count(file), path, aliases}, error);
+    return tfm_foreign_fill(
+        f, &options, &(tfm_foreign){&tfm_hugging_face_naming, file, find, tfm_safetensors_count(file), path, aliases},
+        error);
 }
 
 tfm_status tfm_hugging_face_read(tfm_model_file *f, tfm_text config, const char *path, bool verify, tfm_error *error)
@@ -181,7 +210,8 @@ tfm_status tfm_hugging_face_read(tfm_model_file *f, tfm_text config, const char 
     tfm_status status = config.size > MOST_CONFIG ? TFM_E_FORMAT : tfm_json_read(&object, config, 0, &fault);
 
     if (status == TFM_E_NOMEM) return tfm_fail(error, status, "%.120s: no memory for its configuration", path);
-    if (status != TFM_OK) return tfm_fail(error, status, "%.120s: config.json is damaged, or larger than %d bytes", path, MOST_CONFIG);
+    if (status != TFM_OK)
+        return tfm_fail(error, status, "%.120s: config.json is damaged, or larger than %d bytes", path, MOST_CONFIG);
     if (snprintf(name, sizeof name, "%s/model.safetensors", path) >= (int)sizeof name)
         status = tfm_fail(error, TFM_E_INVALID, "%.120s: the path is too long", path);
     if (status == TFM_OK) status = tfm_safetensors_open(&file, name, &f->allocator, error);

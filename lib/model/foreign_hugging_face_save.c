@@ -14,7 +14,8 @@ static const char *kind_of(const tfm_model_options *o)
 
     if (o->positions == TFM_POSITIONS_SPLIT && !o->position_offset && !pre && !norm) return "marian";
     if (o->sharing != TFM_SHARE_ALL) return NULL;
-    if (o->positions == TFM_POSITIONS_HALVES && o->position_offset == o->pad_id + 1 && pre && !norm && !o->softmax_bias) return "m2m_100";
+    if (o->positions == TFM_POSITIONS_HALVES && o->position_offset == o->pad_id + 1 && pre && !norm && !o->softmax_bias)
+        return "m2m_100";
     if (o->positions != TFM_POSITIONS_LEARNED || o->position_offset != 2 || !norm) return NULL;
     return pre ? "mbart" : "bart";
 }
@@ -30,8 +31,9 @@ static tfm_status check(const tfm_model_options *o, tfm_error *error)
     };
 
     if (!kind_of(o))
-        return tfm_fail(error, TFM_E_UNSUPPORTED,
-                        "Hugging Face has no model with this norm_order, positions, position_offset, embedding_norm and sharing");
+        return tfm_fail(
+            error, TFM_E_UNSUPPORTED,
+            "Hugging Face has no model with this norm_order, positions, position_offset, embedding_norm and sharing");
     return tfm_foreign_check("Hugging Face", needs, sizeof needs / sizeof *needs, error);
 }
 
@@ -42,15 +44,16 @@ static json_t *configuration(const tfm_model_options *o)
     const bool learned = o->positions == TFM_POSITIONS_LEARNED;
 
     return json_pack("{ss, ss, sI, sI, sI, sI, sI, sI, sI, sI, sI, sI, sI, sI, sI, sb, sb, sb}", "model_type", kind,
-                     "activation_function", activations[o->activation], "d_model", (json_int_t)o->d_model, "encoder_layers",
-                     (json_int_t)o->n_encoder_layers, "decoder_layers", (json_int_t)o->n_decoder_layers, "encoder_attention_heads",
-                     (json_int_t)o->n_heads, "decoder_attention_heads", (json_int_t)o->n_heads, "encoder_ffn_dim", (json_int_t)o->d_ff,
-                     "decoder_ffn_dim", (json_int_t)o->d_ff, "vocab_size", (json_int_t)o->source_vocab_size, "decoder_vocab_size",
-                     (json_int_t)o->vocab_size, "max_position_embeddings",
+                     "activation_function", activations[o->activation], "d_model", (json_int_t)o->d_model,
+                     "encoder_layers", (json_int_t)o->n_encoder_layers, "decoder_layers",
+                     (json_int_t)o->n_decoder_layers, "encoder_attention_heads", (json_int_t)o->n_heads,
+                     "decoder_attention_heads", (json_int_t)o->n_heads, "encoder_ffn_dim", (json_int_t)o->d_ff,
+                     "decoder_ffn_dim", (json_int_t)o->d_ff, "vocab_size", (json_int_t)o->source_vocab_size,
+                     "decoder_vocab_size", (json_int_t)o->vocab_size, "max_position_embeddings",
                      (json_int_t)(learned ? o->max_positions - o->position_offset : o->max_positions), "pad_token_id",
-                     (json_int_t)o->pad_id, "eos_token_id", (json_int_t)o->eos_id, "decoder_start_token_id", (json_int_t)o->bos_id,
-                     "scale_embedding", !o->plain_embedding, "share_encoder_decoder_embeddings", o->sharing == TFM_SHARE_ALL,
-                     "tie_word_embeddings", o->sharing != TFM_SHARE_NONE);
+                     (json_int_t)o->pad_id, "eos_token_id", (json_int_t)o->eos_id, "decoder_start_token_id",
+                     (json_int_t)o->bos_id, "scale_embedding", !o->plain_embedding, "share_encoder_decoder_embeddings",
+                     o->sharing == TFM_SHARE_ALL, "tie_word_embeddings", o->sharing != TFM_SHARE_NONE);
 }
 
 static tfm_status write_configuration(const char *path, const tfm_weights *w, tfm_error *error)
@@ -91,7 +94,8 @@ tfm_status tfm_hugging_face_save(const char *path, const tfm_weights *w, const f
     if (status != TFM_OK) return status;
     if (snprintf(file, sizeof file, "%s/model.safetensors", path) >= (int)sizeof file)
         return tfm_fail(error, TFM_E_INVALID, "%.120s: the path is too long", path);
-    if (mkdir(path, 0777) && errno != EEXIST) return tfm_fail(error, TFM_E_IO, "%.120s: %s", path, strerrordesc_np(errno));
+    if (mkdir(path, 0777) && errno != EEXIST)
+        return tfm_fail(error, TFM_E_IO, "%.120s: %s", path, strerrordesc_np(errno));
     status = write_weights(file, w, data, error);
     snprintf(file, sizeof file, "%s/config.json", path);
     return status == TFM_OK ? write_configuration(file, w, error) : status;

@@ -4,28 +4,55 @@
 #include "format/yaml.h"
 
 #define CONFIG "special:model.yml"
-#define VECTOR(ours, theirs) {ours, theirs, 0, 1, false}
-#define MATRIX(ours, theirs) {ours, theirs, 0, 1, true}
+#define VECTOR(ours, theirs)      \
+    {                             \
+        ours, theirs, 0, 1, false \
+    }
+#define MATRIX(ours, theirs)     \
+    {                            \
+        ours, theirs, 0, 1, true \
+    }
 
 /* A norm before its sub-layer has another name than one after it; the configuration decides which is there. */
 static const tfm_leaf attention[] = {
-    MATRIX("query.weight", "Wq"), MATRIX("key.weight", "Wk"), MATRIX("value.weight", "Wv"), MATRIX("output.weight", "Wo"),
-    VECTOR("query.bias", "bq"), VECTOR("key.bias", "bk"), VECTOR("value.bias", "bv"), VECTOR("output.bias", "bo"),
-    VECTOR("norm.weight", "Wo_ln_scale"), VECTOR("norm.bias", "Wo_ln_bias"),
-    VECTOR("norm.weight", "Wo_ln_scale_pre"), VECTOR("norm.bias", "Wo_ln_bias_pre"), {0},
+    MATRIX("query.weight", "Wq"),
+    MATRIX("key.weight", "Wk"),
+    MATRIX("value.weight", "Wv"),
+    MATRIX("output.weight", "Wo"),
+    VECTOR("query.bias", "bq"),
+    VECTOR("key.bias", "bk"),
+    VECTOR("value.bias", "bv"),
+    VECTOR("output.bias", "bo"),
+    VECTOR("norm.weight", "Wo_ln_scale"),
+    VECTOR("norm.bias", "Wo_ln_bias"),
+    VECTOR("norm.weight", "Wo_ln_scale_pre"),
+    VECTOR("norm.bias", "Wo_ln_bias_pre"),
+    {0},
 };
 static const tfm_leaf feedforward[] = {
-    MATRIX("inner.weight", "W1"), VECTOR("inner.bias", "b1"), MATRIX("outer.weight", "W2"), VECTOR("outer.bias", "b2"),
-    VECTOR("norm.weight", "ffn_ln_scale"), VECTOR("norm.bias", "ffn_ln_bias"),
-    VECTOR("norm.weight", "ffn_ln_scale_pre"), VECTOR("norm.bias", "ffn_ln_bias_pre"), {0},
+    MATRIX("inner.weight", "W1"),
+    VECTOR("inner.bias", "b1"),
+    MATRIX("outer.weight", "W2"),
+    VECTOR("outer.bias", "b2"),
+    VECTOR("norm.weight", "ffn_ln_scale"),
+    VECTOR("norm.bias", "ffn_ln_bias"),
+    VECTOR("norm.weight", "ffn_ln_scale_pre"),
+    VECTOR("norm.bias", "ffn_ln_bias_pre"),
+    {0},
 };
 static const tfm_leaf stack[] = {
-    VECTOR("embedding.weight", "Wemb"), VECTOR("norm.weight", "top_ln_scale"), VECTOR("norm.bias", "top_ln_bias"),
-    VECTOR("embedding.norm.weight", "emb_ln_scale_pre"), VECTOR("embedding.norm.bias", "emb_ln_bias_pre"), {0},
+    VECTOR("embedding.weight", "Wemb"),
+    VECTOR("norm.weight", "top_ln_scale"),
+    VECTOR("norm.bias", "top_ln_bias"),
+    VECTOR("embedding.norm.weight", "emb_ln_scale_pre"),
+    VECTOR("embedding.norm.bias", "emb_ln_bias_pre"),
+    {0},
 };
 static const tfm_leaf whole[] = {
-    VECTOR("embedding.weight", "Wemb"), MATRIX("output.weight", "decoder_ff_logit_out_W"),
-    VECTOR("output.bias", "decoder_ff_logit_out_b"), {0},
+    VECTOR("embedding.weight", "Wemb"),
+    MATRIX("output.weight", "decoder_ff_logit_out_W"),
+    VECTOR("output.bias", "decoder_ff_logit_out_b"),
+    {0},
 };
 
 static const tfm_branch branches[] = {
@@ -104,19 +131,22 @@ static tfm_status read_activation(tfm_model_options *o, tfm_text yml, const char
     const tfm_text name = tfm_yaml_value(yml, "transformer-ffn-activation");
 
     if (text_is(name, "swish")) o->activation = TFM_ACTIVATION_SWISH;
-    else if (name.data && !text_is(name, "relu")) return tfm_foreign_refuse(path, "activation", name, error); /* its GELU is x s(1.702 x) */
+    else if (name.data && !text_is(name, "relu"))
+        return tfm_foreign_refuse(path, "activation", name, error); /* its GELU is x s(1.702 x) */
     return TFM_OK;
 }
 
 /* Post-norm: "", "dan", "". Pre-norm: "n", "da", "n". */
 static tfm_status read_norms(tfm_model_options *o, tfm_text yml, const char *path, tfm_error *error)
 {
-    const tfm_text before = tfm_yaml_value(yml, "transformer-preprocess"), after = tfm_yaml_value(yml, "transformer-postprocess");
+    const tfm_text before = tfm_yaml_value(yml, "transformer-preprocess"),
+                   after = tfm_yaml_value(yml, "transformer-postprocess");
     const tfm_text top = tfm_yaml_value(yml, "transformer-postprocess-top");
 
     o->embedding_norm = text_is(tfm_yaml_value(yml, "transformer-postprocess-emb"), "nd");
     o->norm_order = text_is(before, "n") ? TFM_PRE_NORM : TFM_POST_NORM;
-    if (o->norm_order == TFM_POST_NORM && before.size) return tfm_foreign_refuse(path, "transformer-preprocess", before, error);
+    if (o->norm_order == TFM_POST_NORM && before.size)
+        return tfm_foreign_refuse(path, "transformer-preprocess", before, error);
     if (!text_is(after, o->norm_order == TFM_PRE_NORM ? "da" : "dan"))
         return tfm_foreign_refuse(path, "transformer-postprocess", after, error);
     if (o->norm_order == TFM_PRE_NORM ? text_is(top, "n") : !top.size) return TFM_OK;
@@ -146,8 +176,11 @@ static tfm_status read_options(tfm_model_options *o, const tfm_tensor_file *file
     const struct {
         const char *key;
         uint32_t *to;
-    } numbers[] = {{"enc-depth", &o->n_encoder_layers}, {"dec-depth", &o->n_decoder_layers}, {"dim-emb", &o->d_model},
-                   {"transformer-dim-ffn", &o->d_ff}, {"transformer-heads", &o->n_heads}};
+    } numbers[] = {{"enc-depth", &o->n_encoder_layers},
+                   {"dec-depth", &o->n_decoder_layers},
+                   {"dim-emb", &o->d_model},
+                   {"transformer-dim-ffn", &o->d_ff},
+                   {"transformer-heads", &o->n_heads}};
     tfm_status status = check_fixed(yml, file->name, error);
 
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers && status == TFM_OK; i++)
@@ -174,7 +207,8 @@ tfm_status tfm_marian_read(tfm_model_file *f, tfm_text data, const char *path, b
     if (!yml) status = tfm_fail(error, TFM_E_FORMAT, "%.120s: an .npz without " CONFIG " is no model of Marian", path);
     else status = read_options(&options, &file, (tfm_text){yml->data, yml->bytes}, error);
     if (status == TFM_OK) /* all but the configuration */
-        status = tfm_foreign_fill(f, &options, &(tfm_foreign){&tfm_marian_naming, &file, find, file.n - 1, path, NULL}, error);
+        status = tfm_foreign_fill(f, &options, &(tfm_foreign){&tfm_marian_naming, &file, find, file.n - 1, path, NULL},
+                                  error);
     tfm_tensor_file_close(&file);
     tfm_foreign_beside(&f->vocabulary, path, "vocab.spm");
     f->tokenizer = (tfm_text){(const char *)f->vocabulary.data, f->vocabulary.size};

@@ -17,7 +17,8 @@ static tfm_status check(const tfm_model_options *o, tfm_error *error)
         {"layer_norm_eps", (double)o->layer_norm_eps, (double)1e-6f},
         {"n_heads * d_k", (double)o->n_heads * o->d_k, o->d_model},
         {"n_heads * d_v", (double)o->n_heads * o->d_v, o->d_model},
-        {"activation", o->activation == TFM_ACTIVATION_SWISH ? TFM_ACTIVATION_RELU : o->activation, TFM_ACTIVATION_RELU},
+        {"activation", o->activation == TFM_ACTIVATION_SWISH ? TFM_ACTIVATION_RELU : o->activation,
+         TFM_ACTIVATION_RELU},
     };
 
     return tfm_foreign_check("Marian", needs, sizeof needs / sizeof *needs, error);
@@ -30,15 +31,16 @@ static size_t write_yml(char *yml, size_t size, const tfm_model_options *o)
 
     return (size_t)snprintf(
         yml, size,
-        "dec-depth: %u\ndim-emb: %u\ndim-vocabs:\n  - %u\n  - %u\nenc-depth: %u\ntied-embeddings: %s\ntied-embeddings-all: %s\n"
+        "dec-depth: %u\ndim-emb: %u\ndim-vocabs:\n  - %u\n  - %u\nenc-depth: %u\ntied-embeddings: "
+        "%s\ntied-embeddings-all: %s\n"
         "tied-embeddings-src: false\ntransformer-decoder-autoreg: self-attention\ntransformer-dim-ffn: %u\n"
         "transformer-ffn-activation: %s\ntransformer-ffn-depth: 2\ntransformer-heads: %u\ntransformer-postprocess: %s\n"
         "transformer-postprocess-emb: %s\ntransformer-postprocess-top: %s\ntransformer-preprocess: %s\n"
         "transformer-train-position-embeddings: false\ntype: transformer\nversion: v1.9.0 written by libtransformer\n",
         o->n_decoder_layers, o->d_model, o->source_vocab_size, o->vocab_size, o->n_encoder_layers,
         o->sharing == TFM_SHARE_TARGET ? "true" : "false", o->sharing == TFM_SHARE_ALL ? "true" : "false", o->d_ff,
-        o->activation == TFM_ACTIVATION_SWISH ? "swish" : "relu", o->n_heads, pre ? "da" : "dan", o->embedding_norm ? "nd" : "d",
-        pre ? "n" : "\"\"", pre ? "n" : "\"\"");
+        o->activation == TFM_ACTIVATION_SWISH ? "swish" : "relu", o->n_heads, pre ? "da" : "dan",
+        o->embedding_norm ? "nd" : "d", pre ? "n" : "\"\"", pre ? "n" : "\"\"");
 }
 
 tfm_status tfm_marian_save(const char *path, const tfm_weights *w, const float *data, tfm_error *error)
@@ -50,7 +52,8 @@ tfm_status tfm_marian_save(const char *path, const tfm_weights *w, const float *
     if (status == TFM_OK) status = tfm_foreign_make(&t, w, data, &tfm_marian_naming, true, true, error);
     if (status == TFM_OK) {
         const size_t size = write_yml(yml, sizeof yml, &w->options) + 1; /* ends with a NUL */
-        t.tensors[t.n] = (tfm_tensor){.name = "special:model.yml", .dtype = TFM_I8, .rank = 1, .shape = {size}, .data = yml, .bytes = size};
+        t.tensors[t.n] = (tfm_tensor){
+            .name = "special:model.yml", .dtype = TFM_I8, .rank = 1, .shape = {size}, .data = yml, .bytes = size};
         status = tfm_npz_save(path, t.tensors, t.n + 1, &w->allocator, error);
     }
     tfm_foreign_tensors_free(&t);

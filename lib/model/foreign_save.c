@@ -10,7 +10,8 @@ static void transpose(float *to, const float *from, size_t rows, size_t cols)
 }
 
 /* A norm before its sub-layer has the second of its names, where there are two. from NULL: zeros stay. */
-static void put(tfm_foreign_tensors *out, const tfm_parameter_plan *p, const float *from, const tfm_naming *naming, bool row_vectors)
+static void put(tfm_foreign_tensors *out, const tfm_parameter_plan *p, const float *from, const tfm_naming *naming,
+                bool row_vectors)
 {
     char *name = out->names[out->n];
     const bool pre = out->plan.options.norm_order == TFM_PRE_NORM;
@@ -22,7 +23,11 @@ static void put(tfm_foreign_tensors *out, const tfm_parameter_plan *p, const flo
     if (from && leaf->transposed) transpose(to, from, rows, cols);
     else if (from) memcpy(to, from, p->size * sizeof *to);
     tfm_tensor *t = &out->tensors[out->n++];
-    *t = (tfm_tensor){.name = name, .dtype = TFM_F32, .rank = p->rank, .data = to, .bytes = p->size * sizeof *to,
+    *t = (tfm_tensor){.name = name,
+                      .dtype = TFM_F32,
+                      .rank = p->rank,
+                      .data = to,
+                      .bytes = p->size * sizeof *to,
                       .shape = {leaf->transposed ? cols : rows, leaf->transposed ? rows : cols}};
     if (p->rank == 2 || !row_vectors) return;
     t->rank = 2;
@@ -78,7 +83,7 @@ tfm_status tfm_foreign_check(const char *system, const tfm_foreign_need *needs, 
 {
     for (size_t i = 0; i < n; i++)
         if (needs[i].have != needs[i].want)
-            return tfm_fail(error, TFM_E_UNSUPPORTED, "%s cannot express %s %.9g: it is always %.9g there", system, needs[i].option,
-                            needs[i].have, needs[i].want);
+            return tfm_fail(error, TFM_E_UNSUPPORTED, "%s cannot express %s %.9g: it is always %.9g there", system,
+                            needs[i].option, needs[i].have, needs[i].want);
     return TFM_OK;
 }
