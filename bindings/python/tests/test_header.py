@@ -102,7 +102,8 @@ def functions_used():
 def test_every_function_has_a_counterpart():
     declared = {function.name for function in read_header.Header(HEADER).functions}
     assert len(declared) == HEADER.count("\nTFM_API ")
-    assert declared == set(functions_used()) | {"tfm_version"}
+    by_another = {"tfm_version", "tfm_decoder_translate", "tfm_decoder_translate_ids"}  # the last two by tfm_decoder_run
+    assert declared == set(functions_used()) | by_another
 
 
 def test_prototypes_are_those_of_the_header():
