@@ -183,7 +183,8 @@ END_TEST
 
 } // namespace
 
-void *operator new(std::size_t size)
+/* Inlined, gcc takes the pair of malloc and free in them for a mistake. */
+[[gnu::noinline]] void *operator new(std::size_t size)
 {
     void *const block = memory.refuse() ? nullptr : std::malloc(size ? size : 1);
     if (!block) throw std::bad_alloc();
@@ -191,7 +192,7 @@ void *operator new(std::size_t size)
     return block;
 }
 
-void operator delete(void *block) noexcept
+[[gnu::noinline]] void operator delete(void *block) noexcept
 {
     memory.live -= block != nullptr;
     std::free(block);

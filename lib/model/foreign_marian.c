@@ -1,6 +1,7 @@
 /* Marian's .npz: the Transformers that it trains, and OPUS-MT is made of. */
 #include "model/foreign.h"
 
+#include "base/utf8.h"
 #include "format/yaml.h"
 
 #define CONFIG "special:model.yml"
@@ -75,7 +76,7 @@ static const tfm_tensor *find(const void *file, const char *name)
 
 static bool text_is(tfm_text text, const char *wanted)
 {
-    return text.size == strlen(wanted) && !memcmp(text.data, wanted, text.size);
+    return tfm_text_equal(text, (tfm_text){wanted, strlen(wanted)});
 }
 
 /* What must be as it is here; a key that an older Marian does not write has its first value. */
