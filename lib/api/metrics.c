@@ -113,7 +113,7 @@ tfm_status tfm_bleu(tfm_bleu_result *result, size_t struct_size, const tfm_text 
     TFM_OWN_ARITHMETIC;
     const tfm_corpus corpus = {hyps, n_hyps, refs, n_refs};
     double stats[TFM_METRIC_STATS];
-    char signature[TFM_SIGNATURE];
+    char signature[TFM_SIGNATURE] = ""; /* no byte of the result is left to chance */
     tfm_bleu_options used;
     tfm_bleu_result full;
     tfm_metric metric = {0};
