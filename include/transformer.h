@@ -173,6 +173,24 @@ TFM_API tfm_status tfm_tokenizer_import(tfm_tokenizer **out, const char *codes_p
                                         size_t n_lines, const tfm_allocator *allocator, tfm_error *error);
 
 /*
+ * A copy of a tokenizer of kind TFM_TOKENIZER_SUBWORD_NMT that cuts as the options of the same names of subword-nmt's
+ * "apply-bpe" do; its file and the models made with it carry that.
+ * vocabulary_path: what "get-vocab" wrote, a token and its count a line. Those seen at least vocabulary_threshold times
+ * become the vocabulary, in the file's order; a piece that is not in it is split into the two it was merged from, down
+ * to characters. NULL, with a threshold of 0: nothing changes here.
+ * glossaries: n_glossaries (in all at most 1024) words without spaces, not patterns, each of which stays whole
+ * wherever it occurs; they are cut out of a word in the order given, and a later one also out of an earlier one. They
+ * are added to those that the tokenizer has, and to the vocabulary, as word and as "word@@". NULL with 0: none.
+ * out: owned by the caller, NULL on failure; nothing else is kept. allocator NULL: malloc; it must outlive *out.
+ * returns TFM_OK, TFM_E_INVALID (another kind, a glossary that is empty, has a space or is there twice), TFM_E_IO,
+ *         TFM_E_FORMAT (no such file, or no token is left of it, or text that is not UTF-8), TFM_E_NOMEM. since 0.2
+ */
+TFM_API tfm_status tfm_tokenizer_restrict(tfm_tokenizer **out, const tfm_tokenizer *tokenizer,
+                                          const char *vocabulary_path, uint32_t vocabulary_threshold,
+                                          const tfm_text *glossaries, size_t n_glossaries,
+                                          const tfm_allocator *allocator, tfm_error *error);
+
+/*
  * Writes a file of plain text, a token or a merge a line, or the model file of SentencePiece as it was read, under a
  * temporary name, syncs and renames it: an old file survives any failure.
  * returns TFM_OK, TFM_E_INVALID, TFM_E_IO, TFM_E_NOMEM. since 0.2

@@ -519,6 +519,15 @@ public:
             detail::create<owner>(tfm_tokenizer_import, path.c_str(), lines.data(), lines.size(), allocator));
     }
 
+    /* tfm_tokenizer_restrict(); a vocabulary of "" is none. */
+    static tokenizer restricted(const tokenizer_view &from, const std::string &vocabulary, std::uint32_t threshold = 0,
+                                const texts &glossaries = {}, const tfm_allocator *allocator = nullptr)
+    {
+        return tokenizer(detail::create<owner>(tfm_tokenizer_restrict, from.get(),
+                                               vocabulary.empty() ? nullptr : vocabulary.c_str(), threshold,
+                                               glossaries.data(), glossaries.size(), allocator));
+    }
+
 private:
     explicit tokenizer(owner owned) noexcept : tokenizer_view(owned.get()), owner_(std::move(owned)) {}
 

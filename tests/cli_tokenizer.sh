@@ -50,6 +50,15 @@ check "subword-nmt: pieces are marked" grep -q '@@ ' out
 mv out pieces
 input=pieces works "subword-nmt: decode" "$tfm" tokenizer decode --tokenizer-file sub.tok
 check "subword-nmt: the words are back" cmp out words
+works "glossary" "$tfm" tokenizer restrict --tokenizer-file sub.tok --glossary unseen --glossary xyz -o kept.tok
+echo 'three unseen axyzb' > words
+input=words works "glossary: encode" "$tfm" tokenizer encode --tokenizer-file kept.tok
+check "glossary: whole" grep -q ' unseen .*xyz@@ b$' out
+refused "nothing to restrict by" 2 "glossary" "$tfm" tokenizer restrict --tokenizer-file sub.tok -o x
+refused "a threshold of nothing" 2 "vocabulary" "$tfm" tokenizer restrict --tokenizer-file sub.tok --glossary a --vocabulary-threshold 3 -o x
+refused "a vocabulary without counts" 1 "line 1 of the vocabulary" "$tfm" tokenizer restrict --tokenizer-file sub.tok \
+    --vocabulary words -o x
+refused "restricting another kind" 1 "kind" "$tfm" tokenizer restrict --tokenizer-file bpe.tok --glossary a -o x
 works "wordpiece" "$tfm" tokenizer learn --kind wordpiece --vocab-size 120 --codes subwords --output wp.tok --input en --input de
 check "wordpiece: a vocabulary file of tensor2tensor" equal "$(head -n 2 subwords)" "'<pad>_'
 '<EOS>_'"
@@ -75,5 +84,9 @@ if [ -d "$data/bpe" ]; then
     check "500 merges: as subword-nmt" cmp codes "$data/bpe/joint500.codes"
     input=$data/bpe/corpus.en works "500 merges: encode" "$tfm" tokenizer encode --tokenizer-file joint.tok
     check "500 merges: encoded as subword-nmt" cmp out <(zcat "$data/bpe/corpus.joint500.en.gz")
+    works "threshold" "$tfm" tokenizer restrict --tokenizer-file joint.tok --vocabulary "$data/bpe/joint500.vocab.1" \
+        --vocabulary-threshold 20 -o kept.tok
+    input=$data/bpe/corpus.en works "threshold: encode" "$tfm" tokenizer encode --tokenizer-file kept.tok
+    check "threshold: encoded as subword-nmt" cmp out <(zcat "$data/bpe/corpus.joint500.vocabthr20.en.gz")
 fi
 finish

@@ -149,6 +149,50 @@ START_TEST(segmentation_is_that_of_subword_nmt)
 }
 END_TEST
 
+static tfm_tokenizer *restricted(const tfm_tokenizer *from, const char *vocabulary, uint32_t threshold,
+                                 const tfm_text *glossaries, size_t n)
+{
+    char path[TESTING_PATH];
+    tfm_tokenizer *t = NULL;
+    tfm_error error = {0};
+
+    ck_assert_ok(tfm_tokenizer_restrict(&t, from, vocabulary ? data_path(path, vocabulary) : NULL, threshold,
+                                        glossaries, n, NULL, &error), error);
+    return t;
+}
+
+/* What apply-bpe prints with --vocabulary joint500.vocab.1 --vocabulary-threshold 20. */
+START_TEST(a_threshold_splits_as_in_subword_nmt)
+{
+    lines source = read_data("bpe/corpus.en"), want = read_data("bpe/corpus.joint500.vocabthr20.en.gz");
+    tfm_tokenizer *t = import("bpe/joint500.codes", &source);
+    tfm_tokenizer *kept = restricted(t, "bpe/joint500.vocab.1", 20, NULL, 0);
+
+    ck_assert_uint_eq(source.count, want.count);
+    for (size_t i = 0; i < source.count; i++) require_segments(kept, source.line[i], want.line[i]);
+    tfm_tokenizer_free(kept);
+    tfm_tokenizer_free(t);
+    lines_free(&source);
+    lines_free(&want);
+}
+END_TEST
+
+/* The case of subword-nmt's own tests, with the word in place of its pattern. */
+START_TEST(glossaries_stay_whole_as_in_subword_nmt)
+{
+    const tfm_text glossaries[] = {TEXT("<country>Switzerland</country>"), TEXT("fly")};
+    const char *input = "I am flying to <country>Switzerland</country> at noon .";
+    const char *expected = "I am fly@@ ing to <country>Switzerland</country> at no@@ on .";
+    lines text = read_data("bpe/corpus.en");
+    tfm_tokenizer *t = import("bpe/bpe.ref", &text), *kept = restricted(t, NULL, 0, glossaries, 2);
+
+    require_segments(kept, (tfm_text){input, strlen(input)}, (tfm_text){expected, strlen(expected)});
+    tfm_tokenizer_free(kept);
+    tfm_tokenizer_free(t);
+    lines_free(&text);
+}
+END_TEST
+
 /* The cases of subword-nmt's own tests, those without options. */
 START_TEST(unit_cases_of_subword_nmt)
 {
@@ -258,6 +302,8 @@ static Suite *suite(void)
     tcase_add_test(c, merges_of_two_corpora);
     tcase_add_test(c, ten_thousand_merges_of_multi30k_take_seconds);
     tcase_add_loop_test(c, segmentation_is_that_of_subword_nmt, 0, sizeof segmented / sizeof *segmented);
+    tcase_add_test(c, a_threshold_splits_as_in_subword_nmt);
+    tcase_add_test(c, glossaries_stay_whole_as_in_subword_nmt);
     tcase_add_test(c, unit_cases_of_subword_nmt);
     tcase_add_test(c, training_text_comes_back_from_pieces);
     tcase_add_test(c, real_and_naughty_lines_come_back);

@@ -27,6 +27,9 @@ static void null_tokenizers(void)
     REFUSED(tfm_tokenizer_import(NULL, path, &line, 1, NULL, NULL));
     REFUSED(tfm_tokenizer_import(&none, NULL, &line, 1, NULL, NULL));
     REFUSED(tfm_tokenizer_import(&none, path, NULL, 1, NULL, NULL));
+    REFUSED(tfm_tokenizer_restrict(NULL, t, NULL, 0, NULL, 0, NULL, NULL));
+    REFUSED(tfm_tokenizer_restrict(&none, NULL, NULL, 0, NULL, 0, NULL, NULL));
+    REFUSED(tfm_tokenizer_restrict(&none, t, NULL, 0, NULL, 1, NULL, NULL));
     REFUSED(tfm_tokenizer_save(NULL, path, NULL));
     REFUSED(tfm_tokenizer_save(t, NULL, NULL));
     REFUSED(tfm_tokenizer_export(NULL, path, NULL));

@@ -125,6 +125,10 @@ START_TEST(tokenizers_on_disk)
     ck_assert_uint_eq(loaded.kind(), TFM_TOKENIZER_SUBWORD_NMT);
     ck_assert(loaded.segment("good morning Abend") == t.segment("good morning Abend"));
     ck_assert(imported.segment("good evening") == t.segment("good evening"));
+    const tfm::tokenizer kept = tfm::tokenizer::restricted(t, "", 0, {"evening"});
+    ck_assert(kept.segment("good evening").find("evening") != std::string::npos);
+    ck_assert(kept.segment("xevening").find("evening") != std::string::npos);
+    require_status(TFM_E_IO, "", [&] { tfm::tokenizer::restricted(t, folder + "/none", 2); });
     require_status(TFM_E_INVALID, "", [&] { small_tokenizer().export_codes(codes); });
 }
 END_TEST

@@ -279,7 +279,7 @@ static const struct {
     {LITERAL(SUBWORD("4", "4294967295") SPECIALS), TFM_E_FORMAT, "take at least 17179869188 bytes, 24 follow"},
     {LITERAL(SUBWORD("5", "0") SPECIALS), TFM_E_FORMAT, "line 6: the end is missing"},
     {LITERAL(SUBWORD("5", "0") SPECIALS "ab"), TFM_E_FORMAT, "line 6: the end is missing"},
-    {LITERAL(SUBWORD("4", "0") SPECIALS "\n"), TFM_E_FORMAT, "line 5: 1 bytes follow the last merge"},
+    {LITERAL(SUBWORD("4", "0") SPECIALS "\n"), TFM_E_FORMAT, "line 5: 1 bytes follow the last line"},
     {LITERAL(SUBWORD("4", "0") "<eos>\n<pad>\n<bos>\n<unk>\n"), TFM_E_FORMAT,
      "line 2: token 0 of the vocabulary is not <pad>"},
     {LITERAL(SUBWORD("7", "0") SPECIALS "a\nb\na\n"), TFM_E_FORMAT,

@@ -22,6 +22,7 @@ static const command *const commands[] = {
     &command_tokenizer_encode,
     &command_tokenizer_decode,
     &command_tokenizer_normalize,
+    &command_tokenizer_restrict,
     &command_average,
     &command_quantize,
     &command_convert,

@@ -3,6 +3,7 @@
 #include "model/model_file.h"
 #include "text/bpe_codes.h"
 #include "text/sentencepiece.h"
+#include "text/subword.h"
 #include "text/tokenizer_learn.h"
 #include "text/wordpiece.h"
 #include "text/words.h"
@@ -120,6 +121,62 @@ tfm_status tfm_tokenizer_import(tfm_tokenizer **out, const char *codes_path, con
     status = tfm_tokenizer_from_codes(out, codes, lines, n_lines, allocator, &inner);
     tfm_file_unmap(&file);
     return name_file(status, codes_path, &inner, error);
+}
+
+static tfm_status read_vocabulary(tfm_tokenizer *t, const char *path, uint32_t threshold, tfm_error *error)
+{
+    tfm_error inner = {0};
+    tfm_mapping file;
+    tfm_status status = tfm_file_map(&file, path, error);
+
+    if (status != TFM_OK) return status;
+    status = tfm_subword_read_vocabulary(t, (tfm_text){(const char *)file.data, file.size}, threshold, &inner);
+    tfm_file_unmap(&file);
+    return name_file(status, path, &inner, error);
+}
+
+static tfm_status add_glossary(tfm_tokenizer *t, tfm_text glossary, size_t number, tfm_error *error)
+{
+    const size_t invalid = glossary.data ? tfm_utf8_find_invalid(glossary) : SIZE_MAX;
+
+    if (!glossary.data && glossary.size)
+        return tfm_fail(error, TFM_E_INVALID, "glossary %zu has %zu bytes at NULL", number, glossary.size);
+    if (invalid != SIZE_MAX)
+        return tfm_fail(error, TFM_E_FORMAT, "glossary %zu is not UTF-8 at byte %zu", number, invalid);
+    const tfm_status status = tfm_subword_keep_whole(t, glossary, error);
+    if (status == TFM_E_FORMAT && error) error->status = TFM_E_INVALID; /* here it is an argument, not a file */
+    return status == TFM_E_FORMAT ? TFM_E_INVALID : status;
+}
+
+static tfm_status check_restriction(const tfm_tokenizer *t, const char *path, uint32_t threshold,
+                                    const tfm_text *glossaries, size_t n, tfm_error *error)
+{
+    if (!t) return tfm_fail(error, TFM_E_INVALID, "tokenizer is NULL");
+    if (t->kind != TFM_TOKENIZER_SUBWORD_NMT)
+        return tfm_fail(error, TFM_E_INVALID, "only tokenizers of kind %d can be restricted, this one is of %u",
+                        TFM_TOKENIZER_SUBWORD_NMT, t->kind);
+    if (!path && threshold)
+        return tfm_fail(error, TFM_E_INVALID, "vocabulary_threshold is %u without a vocabulary: give its file", threshold);
+    if (!glossaries && n) return tfm_fail(error, TFM_E_INVALID, "there are %zu glossaries at NULL", n);
+    return TFM_OK;
+}
+
+tfm_status tfm_tokenizer_restrict(tfm_tokenizer **out, const tfm_tokenizer *tokenizer, const char *vocabulary_path,
+                                  uint32_t vocabulary_threshold, const tfm_text *glossaries, size_t n_glossaries,
+                                  const tfm_allocator *allocator, tfm_error *error)
+{
+    tfm_tokenizer *t = NULL;
+    tfm_status status;
+
+    if (!out) return tfm_fail(error, TFM_E_INVALID, "out is NULL");
+    *out = NULL;
+    status = check_restriction(tokenizer, vocabulary_path, vocabulary_threshold, glossaries, n_glossaries, error);
+    if (status == TFM_OK) status = tfm_tokenizer_copy(&t, tokenizer, allocator, error);
+    if (status == TFM_OK && vocabulary_path) status = read_vocabulary(t, vocabulary_path, vocabulary_threshold, error);
+    for (size_t i = 0; status == TFM_OK && i < n_glossaries; i++) status = add_glossary(t, glossaries[i], i + 1, error);
+    if (status == TFM_OK) *out = t;
+    else tfm_tokenizer_destroy(t);
+    return status;
 }
 
 typedef tfm_status (*format_fn)(const tfm_tokenizer *tokenizer, tfm_buffer *out, tfm_error *error);

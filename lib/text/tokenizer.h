@@ -25,6 +25,9 @@ struct tfm_tokenizer {
     size_t longest;     /* bytes of the longest token of the kinds wordpiece and bert */
     tfm_bpe bpe;
     tfm_vocab pieces; /* subword-nmt: strings of the merges' symbols, with "</w>"; else symbols are ids */
+    tfm_vocab glossaries; /* subword-nmt: what stays whole */
+    uint32_t *origins;    /* [pieces.n + 1] the first merge that makes a piece, or TFM_BPE_NONE; NULL unless pieces are
+                             restricted to the vocabulary */
 };
 
 /* Specials, and bytes of the kind bpe; no merges yet. */

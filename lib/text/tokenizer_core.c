@@ -3,6 +3,7 @@
 
 #include "text/bert.h"
 #include "text/sentencepiece.h"
+#include "text/subword.h"
 #include "text/wordpiece.h"
 #include "text/words.h"
 
@@ -21,7 +22,9 @@ void tfm_tokenizer_destroy(tfm_tokenizer *tokenizer)
 {
     if (!tokenizer) return;
     const tfm_allocator allocator = tokenizer->allocator;
+    tfm_subword_free(tokenizer);
     tfm_vocab_free(&tokenizer->vocab);
+    tfm_vocab_free(&tokenizer->glossaries);
     tfm_vocab_free(&tokenizer->pieces);
     tfm_bpe_free(&tokenizer->bpe);
     tfm_sentencepiece_free(tokenizer->sentencepiece);
@@ -38,6 +41,7 @@ static tfm_tokenizer *create(uint32_t kind, const tfm_allocator *allocator)
     t->special = (tfm_special_ids){TFM_PAD, TFM_EOS, TFM_BOS, TFM_UNK};
     tfm_vocab_init(&t->vocab, allocator);
     tfm_vocab_init(&t->pieces, allocator);
+    tfm_vocab_init(&t->glossaries, allocator);
     tfm_bpe_init(&t->bpe, allocator);
     return t;
 }
@@ -76,7 +80,8 @@ tfm_status tfm_tokenizer_copy(tfm_tokenizer **out, const tfm_tokenizer *tokenize
 {
     const tfm_allocator a = tfm_allocator_or_default(allocator);
     tfm_tokenizer *t = create(tokenizer->kind, &a);
-    bool good = t && tfm_vocab_copy(&t->vocab, &tokenizer->vocab) && tfm_vocab_copy(&t->pieces, &tokenizer->pieces);
+    bool good = t && tfm_vocab_copy(&t->vocab, &tokenizer->vocab) && tfm_vocab_copy(&t->pieces, &tokenizer->pieces) &&
+                tfm_vocab_copy(&t->glossaries, &tokenizer->glossaries);
 
     if (good && tokenizer->sentencepiece) {
         const tfm_text file = {tokenizer->sentencepiece->file, tokenizer->sentencepiece->file_size};
@@ -89,6 +94,7 @@ tfm_status tfm_tokenizer_copy(tfm_tokenizer **out, const tfm_tokenizer *tokenize
     }
     good = good && tfm_bpe_reserve(&t->bpe, tokenizer->bpe.n);
     for (size_t i = 0; good && i < tokenizer->bpe.n; i++) good = tfm_bpe_add(&t->bpe, tokenizer->bpe.merges[i]);
+    if (good && tokenizer->origins) good = tfm_subword_restrict(t, NULL) == TFM_OK;
     *out = good ? t : NULL;
     if (good) return TFM_OK;
     tfm_tokenizer_destroy(t);
@@ -236,16 +242,6 @@ static void take_reversible(const tfm_tokenizer *t, uint32_t symbol, tfm_text te
     }
 }
 
-/* A word that reads "<pad>" is not the special token. */
-static void take_subword(const tfm_tokenizer *t, bool last, tfm_text text, tfm_token_fn take, void *user)
-{
-    tfm_token token = {.text = text, .mark = {CONTINUED, last ? 0 : sizeof CONTINUED - 1}};
-
-    token.id = tfm_vocab_find(&t->vocab, token.text, token.mark);
-    if (token.id < TFM_TOKENIZER_SPECIALS) token.id = TFM_VOCAB_NONE;
-    take(user, &token);
-}
-
 tfm_status tfm_tokenizer_cut_word(const tfm_tokenizer *tokenizer, tfm_text word, tfm_bpe_work *work, tfm_token_fn take,
                                   void *user, tfm_error *error)
 {
@@ -255,6 +251,7 @@ tfm_status tfm_tokenizer_cut_word(const tfm_tokenizer *tokenizer, tfm_text word,
         const tfm_wordpiece w = tfm_wordpiece_of(tokenizer);
         return tfm_wordpiece_cut(&w, word, take, user, error);
     }
+    if (tokenizer->kind == TFM_TOKENIZER_SUBWORD_NMT) return tfm_subword_cut(tokenizer, word, work, take, user, error);
     const tfm_status status = tfm_tokenizer_spell(tokenizer, word, work, &n, error);
     if (status != TFM_OK) return status;
     n = tfm_bpe_apply(&tokenizer->bpe, work, n);
@@ -262,8 +259,7 @@ tfm_status tfm_tokenizer_cut_word(const tfm_tokenizer *tokenizer, tfm_text word,
         const bool last = i + 1 == n;
         const uint32_t start = work->parts[i].start;
         const tfm_text text = {word.data + start, (last ? word.size : work->parts[i + 1].start) - start};
-        if (tokenizer->kind == TFM_TOKENIZER_BPE) take_reversible(tokenizer, work->parts[i].symbol, text, take, user);
-        else take_subword(tokenizer, last, text, take, user);
+        take_reversible(tokenizer, work->parts[i].symbol, text, take, user);
     }
     return TFM_OK;
 }

@@ -4,6 +4,7 @@
  */
 #include "text/bert.h"
 #include "text/sentencepiece.h"
+#include "text/subword.h"
 #include "text/wordpiece.h"
 
 #include <stdio.h>
@@ -44,11 +45,34 @@ static void append_escaped(tfm_buffer *out, tfm_text text)
     }
 }
 
+/* What restricts pieces and keeps words whole is in the heading when there is something. */
+static void append_heading(tfm_buffer *out, const tfm_tokenizer *t)
+{
+    char text[140];
+    int size = snprintf(text, sizeof text, MAGIC " " VERSION " %s %u tokens %zu merges", kinds[t->kind], t->vocab.n,
+                        t->bpe.n);
+
+    tfm_buffer_append(out, text, (size_t)size);
+    if (t->origins) tfm_buffer_append(out, " restricted", sizeof " restricted" - 1);
+    if (t->glossaries.n) {
+        size = snprintf(text, sizeof text, " %u glossaries", t->glossaries.n);
+        tfm_buffer_append(out, text, (size_t)size);
+    }
+    tfm_buffer_append(out, "\n", 1);
+}
+
+static void append_lines(tfm_buffer *out, const tfm_vocab *texts)
+{
+    for (uint32_t i = 0; i < texts->n; i++) {
+        append_escaped(out, tfm_vocab_text(texts, i));
+        tfm_buffer_append(out, "\n", 1);
+    }
+}
+
 tfm_status tfm_tokenizer_to_text(const tfm_tokenizer *tokenizer, tfm_buffer *out, tfm_error *error)
 {
     const tfm_vocab *vocab = &tokenizer->vocab, *pieces = tfm_tokenizer_pieces(tokenizer);
     const tfm_bpe *bpe = &tokenizer->bpe;
-    char heading[100];
 
     if (tokenizer->sentencepiece) {
         tfm_buffer_append(out, tokenizer->sentencepiece->file, tokenizer->sentencepiece->file_size);
@@ -56,19 +80,15 @@ tfm_status tfm_tokenizer_to_text(const tfm_tokenizer *tokenizer, tfm_buffer *out
                                    tokenizer->sentencepiece->pieces.n)
                         : TFM_OK;
     }
-    const int size = snprintf(heading, sizeof heading, MAGIC " " VERSION " %s %u tokens %zu merges\n",
-                              kinds[tokenizer->kind], vocab->n, bpe->n);
-    tfm_buffer_append(out, heading, (size_t)size);
-    for (uint32_t id = 0; id < vocab->n; id++) {
-        append_escaped(out, tfm_vocab_text(vocab, id));
-        tfm_buffer_append(out, "\n", 1);
-    }
+    append_heading(out, tokenizer);
+    append_lines(out, vocab);
     for (size_t i = 0; i < bpe->n; i++) {
         append_escaped(out, tfm_vocab_text(pieces, bpe->merges[i].left));
         tfm_buffer_append(out, " ", 1);
         append_escaped(out, tfm_vocab_text(pieces, bpe->merges[i].right));
         tfm_buffer_append(out, "\n", 1);
     }
+    append_lines(out, &tokenizer->glossaries);
     if (!out->bad) return TFM_OK;
     return tfm_fail(error, TFM_E_NOMEM, "no memory to write a tokenizer of %u tokens", vocab->n);
 }
@@ -176,8 +196,20 @@ static bool take_count(tfm_text *line, uint32_t *count)
 }
 
 typedef struct heading {
-    uint32_t kind, n_tokens, n_merges;
+    uint32_t kind, n_tokens, n_merges, n_glossaries;
+    bool restricted;
 } heading;
+
+/* What only the kind subword-nmt has, after its counts. */
+static bool take_subword(tfm_text *line, heading *h)
+{
+    tfm_text rest = *line;
+
+    h->restricted = take_exactly(&rest, "restricted");
+    if (h->restricted) *line = rest;
+    if (!line->size) return true;
+    return take_count(line, &h->n_glossaries) && h->n_glossaries && take_exactly(line, "glossaries") && !line->size;
+}
 
 static tfm_status read_heading(reader *r, heading *h, tfm_error *error)
 {
@@ -198,7 +230,7 @@ static tfm_status read_heading(reader *r, heading *h, tfm_error *error)
         return tfm_fail(error, TFM_E_UNSUPPORTED, LINE "kind \"%.*s\", only %s, %s, %s and %s are known", r->line,
                         (int)(kind.size < 40 ? kind.size : 40), kind.data, kinds[0], kinds[1], kinds[3], kinds[4]);
     if (take_count(&line, &h->n_tokens) && take_exactly(&line, "tokens") && take_count(&line, &h->n_merges) &&
-        take_exactly(&line, "merges") && !line.size)
+        take_exactly(&line, "merges") && (h->kind == TFM_TOKENIZER_SUBWORD_NMT ? take_subword(&line, h) : !line.size))
         return TFM_OK;
     all.size = all.size < 80 ? all.size : 80;
     return tfm_fail(error, TFM_E_FORMAT,
@@ -209,7 +241,8 @@ static tfm_status read_heading(reader *r, heading *h, tfm_error *error)
 /* Memory is taken for as many lines as there can be, never for what a number claims. */
 static tfm_status check_counts(const reader *r, const heading *h, uint32_t fixed, tfm_error *error)
 {
-    const uint64_t least = (uint64_t)h->n_tokens * LEAST_TOKEN + (uint64_t)h->n_merges * LEAST_MERGE;
+    const uint64_t least =
+        ((uint64_t)h->n_tokens + h->n_glossaries) * LEAST_TOKEN + (uint64_t)h->n_merges * LEAST_MERGE;
 
     if (h->n_tokens < fixed || h->n_tokens > TFM_TOKENIZER_MAX_VOCAB)
         return tfm_fail(error, TFM_E_FORMAT, LINE "%u tokens, not in %u..%d", r->line, h->n_tokens, fixed,
@@ -250,6 +283,17 @@ static tfm_status read_merge(reader *r, tfm_tokenizer *t, tfm_error *error)
     return at_line(r, tfm_tokenizer_add_merge(t, left, right, &inner), &inner, error);
 }
 
+static tfm_status read_glossary(reader *r, tfm_tokenizer *t, tfm_error *error)
+{
+    tfm_error inner = {0};
+    tfm_text glossary = {0};
+    tfm_status status = take_line(r, &glossary, error);
+
+    if (status == TFM_OK) status = unescape(r, &glossary, error);
+    if (status != TFM_OK) return status;
+    return at_line(r, tfm_subword_add_glossary(t, glossary, &inner), &inner, error);
+}
+
 /* What the kinds without merges ask of all their tokens. */
 static tfm_status check_kind(tfm_tokenizer *t, tfm_error *error)
 {
@@ -273,9 +317,11 @@ static tfm_status read_all(reader *r, tfm_tokenizer **out, const tfm_allocator *
     if (status == TFM_OK) status = tfm_tokenizer_reserve(t, h.n_tokens, h.n_merges, error);
     for (uint32_t id = 0; id < h.n_tokens && status == TFM_OK; id++) status = read_token(r, t, id, fixed, error);
     for (uint32_t i = 0; i < h.n_merges && status == TFM_OK; i++) status = read_merge(r, t, error);
+    for (uint32_t i = 0; i < h.n_glossaries && status == TFM_OK; i++) status = read_glossary(r, t, error);
+    if (status == TFM_OK && h.restricted) status = tfm_subword_restrict(t, error);
     if (status == TFM_OK) status = check_kind(t, error);
     if (status == TFM_OK && r->rest.size)
-        status = tfm_fail(error, TFM_E_FORMAT, LINE "%zu bytes follow the last merge", r->line, r->rest.size);
+        status = tfm_fail(error, TFM_E_FORMAT, LINE "%zu bytes follow the last line", r->line, r->rest.size);
     return status;
 }
 

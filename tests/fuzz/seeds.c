@@ -149,6 +149,10 @@ static void write_tokenizers(void)
     FUZZ_REQUIRE(tfm_tokenizer_save(subword, place("tokenizer", "subword-nmt"), NULL) == TFM_OK);
     FUZZ_REQUIRE(tfm_tokenizer_export(subword, place("codes", "codes"), NULL) == TFM_OK);
     write_text("codes", "crlf", "#version: 0.2\r\nt h\r\nth e</w>\r\n");
+    write_text("vocabulary", "counts", "the 9\nw@@ 4\ni@@ 3\nd@@ 3\ner 1\n");
+    write_text("tokenizer", "restricted",
+               "tfm-tokenizer 1 subword-nmt 7 tokens 2 merges restricted 1 glossaries\n<pad>\n<eos>\n<bos>\n<unk>\nt@@\n"
+               "owe\nowe@@\nt h\nth e</w>\nowe\n");
     tfm_tokenizer *wordpiece = learn(TFM_TOKENIZER_WORDPIECE);
     FUZZ_REQUIRE(tfm_tokenizer_save(wordpiece, place("tokenizer", "wordpiece"), NULL) == TFM_OK);
     FUZZ_REQUIRE(tfm_tokenizer_export(wordpiece, place("tokenizer", "subwords"), NULL) == TFM_OK);

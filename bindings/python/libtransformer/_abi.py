@@ -404,6 +404,8 @@ PROTOTYPES: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     "tfm_tokenizer_load": (c_int, (POINTER(c_void_p), c_char_p, POINTER(tfm_allocator), POINTER(tfm_error))),
     "tfm_tokenizer_import": (c_int, (POINTER(c_void_p), c_char_p, POINTER(tfm_text), c_size_t, POINTER(tfm_allocator),
         POINTER(tfm_error))),
+    "tfm_tokenizer_restrict": (c_int, (POINTER(c_void_p), c_void_p, c_char_p, c_uint32, POINTER(tfm_text), c_size_t,
+        POINTER(tfm_allocator), POINTER(tfm_error))),
     "tfm_tokenizer_save": (c_int, (c_void_p, c_char_p, POINTER(tfm_error))),
     "tfm_tokenizer_export": (c_int, (c_void_p, c_char_p, POINTER(tfm_error))),
     "tfm_tokenizer_free": (None, (c_void_p,)),

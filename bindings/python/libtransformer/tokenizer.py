@@ -65,6 +65,15 @@ class Tokenizer(Handle):
         array = texts(lines, "lines")
         return cls(create(lib.tfm_tokenizer_import, lib.tfm_tokenizer_free, path_bytes(codes), array, len(array), None))
 
+    def restrict(self, vocabulary: Optional[Path] = None, threshold: int = 0,
+                 glossaries: Iterable[Line] = ()) -> "Tokenizer":
+        """A tokenizer that splits again what a vocabulary file of subword-nmt has fewer than threshold times, and
+        keeps the words of glossaries whole. Of TokenizerKind.SUBWORD_NMT only."""
+        array = texts(glossaries, "glossaries")
+        return Tokenizer(create(lib.tfm_tokenizer_restrict, lib.tfm_tokenizer_free, self._open(),
+                                None if vocabulary is None else path_bytes(vocabulary), threshold, array, len(array),
+                                None))
+
     def save(self, path: Path) -> None:
         """Writes a file of plain text, atomically."""
         checked(lib.tfm_tokenizer_save, self._open(), path_bytes(path))

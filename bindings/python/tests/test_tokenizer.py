@@ -90,6 +90,22 @@ def test_subword_nmt(tmp_path, tokenizer):
         tokenizer.export_codes(tmp_path / "none")
 
 
+def test_restricted_subword_nmt(tmp_path, tokenizer):
+    learned = tfm.Tokenizer.learn(ENGLISH + GERMAN, kind=tfm.TokenizerKind.SUBWORD_NMT, merges=20)
+    (tmp_path / "vocabulary").write_text("g@@ 9\no@@ 9\nd 2\n")
+    kept = learned.restrict(tmp_path / "vocabulary", 9, ["morrow", "<x>"])
+    assert kept.segment("good <x>morrow") == "g@@ o@@ o@@ d <x>@@ morrow"
+    assert kept.vocab_size == 4 + 2 + 4
+    kept.save(tmp_path / "kept")
+    assert tfm.Tokenizer.load(tmp_path / "kept").encode("good morrow") == kept.encode("good morrow")
+    assert learned.restrict().segment("good") == learned.segment("good")
+    with pytest.raises(tfm.FormatError, match="none"):
+        (tmp_path / "none").write_text("g@@\n")
+        learned.restrict(tmp_path / "none")
+    with pytest.raises(tfm.TransformerError):
+        tokenizer.restrict(glossaries=["a"])
+
+
 def test_warnings_reach_the_log():
     heard = []
     tfm.Tokenizer.learn(["a b"], vocab_size=5000, log=lambda level, message: heard.append((level, message)))
