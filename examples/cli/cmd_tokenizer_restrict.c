@@ -66,7 +66,7 @@ static int run_restrict(void *place, const string_list *operands)
 
 const command command_tokenizer_restrict = {
     .name = "tokenizer restrict",
-    .summary = "makes a subword-nmt tokenizer keep to a vocabulary, and words whole",
+    .summary = "keeps pieces to a vocabulary, and words whole",
     .usage = "--tokenizer-file FILE --output FILE [options]",
     .text = "Gives a tokenizer of the kind subword-nmt what the options of the same names give to its apply-bpe, once and "
             "for all: a model that is trained with it translates with it.",
