@@ -157,7 +157,8 @@ static tfm_tokenizer *restricted(const tfm_tokenizer *from, const char *vocabula
     tfm_error error = {0};
 
     ck_assert_ok(tfm_tokenizer_restrict(&t, from, vocabulary ? data_path(path, vocabulary) : NULL, threshold,
-                                        glossaries, n, NULL, &error), error);
+                                        glossaries, n, NULL, &error),
+                 error);
     return t;
 }
 

@@ -45,7 +45,8 @@ static tfm_tokenizer *restricted(const tfm_tokenizer *from, const char *vocabula
     tfm_error error = {0};
 
     if (vocabulary) file_of((tfm_text){vocabulary, strlen(vocabulary)});
-    ck_assert_ok(tfm_tokenizer_restrict(&t, from, vocabulary ? path : NULL, threshold, glossaries, n, NULL, &error), error);
+    ck_assert_ok(tfm_tokenizer_restrict(&t, from, vocabulary ? path : NULL, threshold, glossaries, n, NULL, &error),
+                 error);
     return t;
 }
 
@@ -117,7 +118,8 @@ START_TEST(bad_vocabularies_are_refused)
     tfm_tokenizer *t = small(), *kept = t;
     tfm_error error = {0};
 
-    ck_assert_status(tfm_tokenizer_restrict(&kept, t, file_of(bad[_i].bytes), 2, NULL, 0, NULL, &error), TFM_E_FORMAT, error);
+    ck_assert_status(tfm_tokenizer_restrict(&kept, t, file_of(bad[_i].bytes), 2, NULL, 0, NULL, &error),
+                     TFM_E_FORMAT, error);
     ck_assert_msg(strstr(error.message, bad[_i].reason) != NULL, "%s", error.message);
     ck_assert_msg(strncmp(error.message, folder, strlen(folder)) == 0, "no file name: %s", error.message);
     ck_assert_ptr_null(kept);

@@ -1,4 +1,4 @@
-/* tfm tokenizer restrict: the vocabulary threshold and the glossaries of subword-nmt's apply-bpe, in a tokenizer's file. */
+/* tfm tokenizer restrict: puts the vocabulary threshold and the glossaries of apply-bpe into a tokenizer's file. */
 #include "commands.h"
 #include "console.h"
 #include "model_args.h"
@@ -68,8 +68,8 @@ const command command_tokenizer_restrict = {
     .name = "tokenizer restrict",
     .summary = "keeps pieces to a vocabulary, and words whole",
     .usage = "--tokenizer-file FILE --output FILE [options]",
-    .text = "Gives a tokenizer of the kind subword-nmt what the options of the same names give to its apply-bpe, once and "
-            "for all: a model that is trained with it translates with it.",
+    .text = "Gives a tokenizer of the kind subword-nmt what the options of the same names give to its apply-bpe, once "
+            "and for all: a model that is trained with it translates with it.",
     .examples = "  tfm tokenizer restrict --tokenizer-file sub.tok --vocabulary vocab --vocabulary-threshold 50 \\\n"
                 "      --glossary '<url>' --output kept.tok\n"
                 "  tfm train --src train.en --tgt train.de --tokenizer-file kept.tok --model en-de\n",

@@ -156,7 +156,8 @@ static tfm_status check_restriction(const tfm_tokenizer *t, const char *path, ui
         return tfm_fail(error, TFM_E_INVALID, "only tokenizers of kind %d can be restricted, this one is of %u",
                         TFM_TOKENIZER_SUBWORD_NMT, t->kind);
     if (!path && threshold)
-        return tfm_fail(error, TFM_E_INVALID, "vocabulary_threshold is %u without a vocabulary: give its file", threshold);
+        return tfm_fail(error, TFM_E_INVALID, "vocabulary_threshold is %u without a vocabulary: give its file",
+                        threshold);
     if (!glossaries && n) return tfm_fail(error, TFM_E_INVALID, "there are %zu glossaries at NULL", n);
     return TFM_OK;
 }

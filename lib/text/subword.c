@@ -83,7 +83,8 @@ static tfm_status read_entries(tfm_tokenizer *t, tfm_text file, uint32_t thresho
         file = tfm_text_from(file, line.size + (end != NULL));
     }
     if (status != TFM_OK || t->vocab.n > TFM_TOKENIZER_SPECIALS) return status;
-    return tfm_fail(error, TFM_E_FORMAT, "no token of the vocabulary was seen %u times: lower the threshold", threshold);
+    return tfm_fail(error, TFM_E_FORMAT, "no token of the vocabulary was seen %u times: lower the threshold",
+                    threshold);
 }
 
 tfm_status tfm_subword_read_vocabulary(tfm_tokenizer *tokenizer, tfm_text file, uint32_t threshold, tfm_error *error)
@@ -106,7 +107,8 @@ tfm_status tfm_subword_read_vocabulary(tfm_tokenizer *tokenizer, tfm_text file, 
 
 static tfm_status add_if_new(tfm_tokenizer *t, tfm_text token, tfm_error *error)
 {
-    return tfm_vocab_find(&t->vocab, token, nothing) == TFM_VOCAB_NONE ? tfm_tokenizer_add_token(t, token, error) : TFM_OK;
+    if (tfm_vocab_find(&t->vocab, token, nothing) != TFM_VOCAB_NONE) return TFM_OK;
+    return tfm_tokenizer_add_token(t, token, error);
 }
 
 tfm_status tfm_subword_keep_whole(tfm_tokenizer *tokenizer, tfm_text glossary, tfm_error *error)

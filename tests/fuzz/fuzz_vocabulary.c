@@ -23,7 +23,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     tfm_error error = {0};
 
     if (!from) from = learn();
-    const tfm_status status = tfm_tokenizer_restrict(&t, from, fuzz_file(data, size), 2, &glossary, 1, &allocator, &error);
+    const tfm_status status = tfm_tokenizer_restrict(&t, from, fuzz_file(data, size), 2, &glossary, 1, &allocator,
+                                                     &error);
     fuzz_check_error(status, &error);
     FUZZ_REQUIRE((status == TFM_OK) == (t != NULL));
     for (size_t i = 0; t && i < FUZZ_CORPUS; i++) fuzz_round_trip(t, fuzz_corpus[i]);
