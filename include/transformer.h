@@ -280,6 +280,44 @@ TFM_API tfm_status tfm_tokenizer_normalize(char *text, size_t capacity, size_t *
 TFM_API tfm_status tfm_tokenizer_nbest(int32_t *ids, size_t capacity, size_t *n_ids, size_t *ends, float *scores,
                                        size_t *n, const tfm_tokenizer *tokenizer, tfm_text line, tfm_error *error);
 
+/* Languages with rules of their own for words. */
+#define TFM_LANGUAGE_ENGLISH 0
+#define TFM_LANGUAGE_GERMAN  1
+#define TFM_LANGUAGE_FRENCH  2
+
+/* How text becomes words. Start from tfm_pretokenize_options_init(). */
+typedef struct tfm_pretokenize_options {
+    uint32_t struct_size;           /* set by the _init function: how many bytes the caller knows                  */
+    uint32_t language;              /* TFM_LANGUAGE_*; default ENGLISH                                             */
+    uint32_t lowercase;             /* nonzero: in lower case, before all else; default 0                          */
+    uint32_t normalize;             /* nonzero: quotation marks, dashes and spaces of ASCII, before words; default 0 */
+    uint32_t split_hyphens;         /* nonzero: "blue-eyed" becomes "blue @-@ eyed"; default 0                     */
+    uint32_t no_escape;             /* nonzero: & | < > ' " [ ] stay; 0: they become "&amp;" and such; default 0   */
+    const tfm_allocator *allocator; /* NULL: malloc; for the time of the call                                      */
+} tfm_pretokenize_options;
+
+/* Fills the first struct_size bytes with defaults. since 0.2 */
+TFM_API void tfm_pretokenize_options_init(tfm_pretokenize_options *options, size_t struct_size);
+
+/*
+ * The words of a line with spaces between them, punctuation apart, as Moses' tokenizer.perl makes them, after its
+ * lowercase.perl and normalize-punctuation.perl where that is asked for (doc/guide.md names what differs): what
+ * TFM_TOKENIZER_SUBWORD_NMT reads. options NULL: defaults. Sizes as tfm_tokenizer_decode(); text must not overlap line.
+ * Time and memory are linear in the line. Thread safety: any thread, any time.
+ * returns TFM_OK, TFM_E_INVALID, TFM_E_FORMAT (invalid UTF-8: see tfm_utf8_repair()), TFM_E_NOMEM, TFM_E_UNSUPPORTED (a
+ *         field that this library does not know is set). since 0.2
+ */
+TFM_API tfm_status tfm_pretokenize(char *text, size_t capacity, size_t *size, const tfm_pretokenize_options *options,
+                                   tfm_text line, tfm_error *error);
+
+/*
+ * Such words as text again, as Moses' detokenizer.perl joins them: escapes are undone and spaces left out where the
+ * language has none. Of options only language and allocator count. Sizes, threads and returns as tfm_pretokenize().
+ * since 0.2
+ */
+TFM_API tfm_status tfm_detokenize(char *text, size_t capacity, size_t *size, const tfm_pretokenize_options *options,
+                                  tfm_text line, tfm_error *error);
+
 /*
  * Byte offset of the first invalid sequence of UTF-8 (overlong, surrogate, above U+10FFFF, truncated), or SIZE_MAX.
  * since 0.2

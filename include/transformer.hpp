@@ -323,6 +323,10 @@ struct ter_options : tfm_ter_options {
     ter_options() noexcept { tfm_ter_options_init(this, sizeof(tfm_ter_options)); }
 };
 
+struct pretokenize_options : tfm_pretokenize_options {
+    pretokenize_options() noexcept { tfm_pretokenize_options_init(this, sizeof(tfm_pretokenize_options)); }
+};
+
 struct measure_options : tfm_measure_options {
     measure_options() noexcept { tfm_measure_options_init(this, sizeof(tfm_measure_options)); }
 };
@@ -546,6 +550,32 @@ inline std::string utf8_repair(std::string_view text)
         tfm_utf8_repair(out, capacity, &size, detail::lend(text));
         return size;
     });
+}
+
+namespace detail
+{
+
+template <class F> std::string words(F *function, std::size_t guess, std::string_view line, const tfm_pretokenize_options &options)
+{
+    return fill<std::string>(guess, [&](char *out, std::size_t capacity) {
+        std::size_t size = 0;
+        call(function, out, capacity, &size, &options, lend(line));
+        return size;
+    });
+}
+
+} // namespace detail
+
+/* tfm_pretokenize(). */
+inline std::string pretokenize(std::string_view line, const pretokenize_options &options = {})
+{
+    return detail::words(tfm_pretokenize, 2 * line.size(), line, options);
+}
+
+/* tfm_detokenize(). */
+inline std::string detokenize(std::string_view line, const pretokenize_options &options = {})
+{
+    return detail::words(tfm_detokenize, line.size(), line, options);
 }
 
 /* ---------------------------------------------------------------------------------------------------- model ---- */

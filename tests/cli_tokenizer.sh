@@ -76,6 +76,23 @@ refused "wordpiece: no least frequency" 2 "min-frequency" "$tfm" tokenizer learn
 refused "the other kind's size" 2 "vocab-size" "$tfm" tokenizer learn --kind subword-nmt --vocab-size 9 -o x
 refused "codes of the other kind" 2 "codes" "$tfm" tokenizer learn --codes x -o y
 
+printf "Mr. O'Neil's \xe2\x80\x9cred-hot\xe2\x80\x9d car.\n\nA, b\n" > sentences
+input=sentences works "pretokenize" "$tfm" tokenizer pretokenize --language en --normalize --split-hyphens
+check "pretokenize: words" equal "$(cat out)" "Mr. O &apos;Neil &apos;s &quot; red @-@ hot &quot; car .
+
+A , b"
+mv out words
+input=words works "detokenize" "$tfm" tokenizer detokenize
+check "detokenize: the text again" equal "$(cat out)" "Mr. O'Neil's \"red-hot\" car.
+
+A, b"
+echo "L'eau [d'Evian]." > sentences
+input=sentences works "pretokenize: French" "$tfm" tokenizer pretokenize --language fr --lowercase --no-escape
+check "pretokenize: French words" equal "$(cat out)" "l' eau [ d' evian ] ."
+refused "no such language" 2 "language" "$tfm" tokenizer pretokenize --language xx
+input=bad check "pretokenize: invalid UTF-8" run_code 1 "$tfm" tokenizer pretokenize
+check "pretokenize: invalid UTF-8 is named" grep -q "^tfm: standard input:1: invalid UTF-8 at byte 2" err
+
 # The merges and pieces that subword-nmt makes of the same text.
 if [ -d "$data/bpe" ]; then
     zcat "$data/multi30k/tok/test_2016_flickr.lc.norm.tok.en.gz" | head -n 200 > flickr

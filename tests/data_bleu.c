@@ -3,7 +3,7 @@
 
 #include "eval/bleu.h"
 #include "eval/bleu_tokenize.h"
-#include "eval/characters.h"
+#include "base/characters.h"
 
 static tfm_bleu_options defaults(void)
 {

@@ -4,7 +4,7 @@
 
 #include "testing.h"
 
-#include "eval/characters.h"
+#include "base/characters.h"
 
 #include <jansson.h>
 
@@ -54,8 +54,8 @@ static char *tokens_of(tfm_text text)
     size_t n = 0;
 
     for (size_t pos = 0; pos < text.size;) {
-        const tfm_eval_char c = tfm_eval_char_at(text, pos);
-        if (!tfm_eval_is_space(c.code)) {
+        const tfm_char c = tfm_char_at(text, pos);
+        if (!tfm_char_is_space(c.code)) {
             memcpy(out + n, text.data + pos, c.size);
             n += c.size;
         } else if (n && out[n - 1] != ' ') {

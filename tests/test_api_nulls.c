@@ -52,6 +52,12 @@ static void null_tokenizers(void)
     REFUSED(tfm_tokenizer_nbest(NULL, 0, &n, NULL, &score, &n, t, line, NULL));
     REFUSED(tfm_tokenizer_nbest(NULL, 0, &n, &n, NULL, &n, t, line, NULL));
     REFUSED(tfm_tokenizer_nbest(NULL, 0, &n, &n, &score, NULL, t, line, NULL));
+    REFUSED(tfm_pretokenize(NULL, 0, NULL, NULL, line, NULL));
+    REFUSED(tfm_pretokenize(NULL, 1, &n, NULL, line, NULL));
+    REFUSED(tfm_pretokenize(NULL, 0, &n, NULL, missing, NULL));
+    REFUSED(tfm_detokenize(NULL, 0, NULL, NULL, line, NULL));
+    REFUSED(tfm_detokenize(NULL, 1, &n, NULL, line, NULL));
+    REFUSED(tfm_detokenize(NULL, 0, &n, NULL, missing, NULL));
     tfm_tokenizer_special(NULL, t);
     ck_assert_uint_eq(tfm_tokenizer_vocab_size(NULL), 0);
     tfm_tokenizer_kind(NULL);
@@ -162,6 +168,7 @@ static void null_mathematics(void)
     refs = NULL;
     REFUSED(tfm_bleu(&r, sizeof r, lines_of_text, 3, &refs, 1, NULL, NULL));
     tfm_tokenizer_options_init(NULL, sizeof(tfm_tokenizer_options));
+    tfm_pretokenize_options_init(NULL, sizeof(tfm_pretokenize_options));
     tfm_model_options_init(NULL, sizeof(tfm_model_options));
     tfm_decoder_options_init(NULL, sizeof(tfm_decoder_options));
     tfm_trainer_options_init(NULL, sizeof(tfm_trainer_options));

@@ -92,6 +92,13 @@ static tfm_status use_ter_options(const void *options)
     return tfm_ter(&r, sizeof r, lines_of_text, 3, &refs, 1, options, &error);
 }
 
+static tfm_status use_pretokenize_options(const void *options)
+{
+    size_t size;
+
+    return tfm_pretokenize(NULL, 0, &size, options, (tfm_text){"a", 1}, &error);
+}
+
 static tfm_status use_measure_options(const void *options)
 {
     tfm_measurement r;
@@ -149,6 +156,10 @@ static void init_request(void *o, size_t size)
 {
     tfm_request_init(o, size);
 }
+static void init_pretokenize(void *o, size_t size)
+{
+    tfm_pretokenize_options_init(o, size);
+}
 static void init_measure(void *o, size_t size)
 {
     tfm_measure_options_init(o, size);
@@ -169,6 +180,7 @@ static const struct {
     {sizeof(tfm_bleu_options), sizeof(tfm_bleu_options), init_bleu, use_bleu_options},
     {sizeof(tfm_chrf_options), sizeof(tfm_chrf_options), init_chrf, use_chrf_options},
     {sizeof(tfm_ter_options), sizeof(tfm_ter_options), init_ter, use_ter_options},
+    {sizeof(tfm_pretokenize_options), sizeof(tfm_pretokenize_options), init_pretokenize, use_pretokenize_options},
     {sizeof(tfm_measure_options), sizeof(tfm_measure_options), init_measure, use_measure_options},
     {sizeof(tfm_load_options), sizeof(tfm_load_options), init_load, use_load_options},
     {sizeof(tfm_request), sizeof(tfm_request), init_request, use_request},

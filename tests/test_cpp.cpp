@@ -85,6 +85,10 @@ START_TEST(tokenizers_there_and_back)
     std::string pieces;
     for (const std::int32_t id : t.encode("please")) pieces.append(pieces.empty() ? "" : " ").append(t.token(id));
     ck_assert(t.segment("please") == pieces);
+    tfm::pretokenize_options words;
+    words.language = TFM_LANGUAGE_FRENCH;
+    ck_assert(tfm::pretokenize("l'eau.", words) == "l&apos; eau ." && tfm::detokenize("l&apos; eau .", words) == "l'eau.");
+    ck_assert(tfm::pretokenize("\"\"\"") == "&quot; &quot; &quot;");
     ck_assert(t.special().pad == TFM_PAD && t.special().unk == TFM_UNK && t.normalize(" a ") == " a ");
     require_status(TFM_E_UNSUPPORTED, "unigram", [&] { t.nbest("please", 2); });
     for (std::int32_t id = 0; id < static_cast<std::int32_t>(t.vocab_size()); id++)

@@ -22,6 +22,7 @@ CLASSES = {
     "LogLevel": (r"TFM_LOG_(\w+)", "How grave a message is."),
     "Special": (r"TFM_(PAD|EOS|BOS|UNK)", "Ids that every vocabulary reserves."),
     "TokenizerKind": (r"TFM_TOKENIZER_(\w+)", "How text is cut into tokens."),
+    "Language": (r"TFM_LANGUAGE_(\w+)", "Languages with rules of their own for words."),
     "NormOrder": (r"TFM_(POST|PRE)_NORM", "Where layer normalisation stands."),
     "Positions": (r"TFM_POSITIONS_(\w+)", "How positions are encoded."),
     "Export": (r"TFM_EXPORT_(\w+)", "Formats of other systems that models are written in."),
@@ -44,6 +45,7 @@ VERSION = re.compile(r"TFM_VERSION_(MAJOR|MINOR|PATCH)")
 # Structs that Python code fills by keywords, and those it receives as dataclasses; the rest stays inside the package.
 OPTIONS = {
     "tfm_tokenizer_options": "TokenizerOptions",
+    "tfm_pretokenize_options": "PretokenizeOptions",
     "tfm_model_options": "ModelOptions",
     "tfm_load_options": "LoadOptions",
     "tfm_decoder_options": "TranslatorOptions",

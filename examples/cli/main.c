@@ -23,6 +23,8 @@ static const command *const commands[] = {
     &command_tokenizer_decode,
     &command_tokenizer_normalize,
     &command_tokenizer_restrict,
+    &command_tokenizer_pretokenize,
+    &command_tokenizer_detokenize,
     &command_average,
     &command_quantize,
     &command_convert,

@@ -1,4 +1,5 @@
 /* The public tokenizer: checks arguments, reads and writes files, and fits results into the caller's memory. */
+#include "api/check_line.h"
 #include "base/file.h"
 #include "model/model_file.h"
 #include "text/bpe_codes.h"
@@ -251,12 +252,7 @@ static tfm_status check_line(const tfm_tokenizer *tokenizer, tfm_text line, cons
                              const size_t *size, tfm_error *error)
 {
     if (!tokenizer) return tfm_fail(error, TFM_E_INVALID, "tokenizer is NULL");
-    if (!size) return tfm_fail(error, TFM_E_INVALID, "the result's size is NULL");
-    if (!out && capacity) return tfm_fail(error, TFM_E_INVALID, "capacity is %zu at NULL", capacity);
-    if (!line.data && line.size) return tfm_fail(error, TFM_E_INVALID, "text has %zu bytes at NULL", line.size);
-    const size_t invalid = tfm_utf8_find_invalid(line);
-    if (invalid == SIZE_MAX) return TFM_OK;
-    return tfm_fail(error, TFM_E_FORMAT, "text is not UTF-8 at byte %zu: repair it first", invalid);
+    return tfm_check_line(line, out, capacity, size, error);
 }
 
 /* The caller's memory: filled as far as it goes, counted to the end. */

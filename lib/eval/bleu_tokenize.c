@@ -2,7 +2,7 @@
 #include "eval/bleu_tokenize.h"
 
 #include "base/utf8.h"
-#include "eval/characters.h"
+#include "base/characters.h"
 
 #include <utf8proc.h>
 
@@ -49,7 +49,7 @@ static bool is_any(int32_t code)
 
 static bool is_odd_space(int32_t code)
 {
-    return code != ' ' && tfm_eval_is_space(code);
+    return code != ' ' && tfm_char_is_space(code);
 }
 
 static const tfm_rule rules_intl[] = {
@@ -95,8 +95,8 @@ static tfm_text trim_start(tfm_text text)
     size_t pos = 0;
 
     while (pos < text.size) {
-        const tfm_eval_char c = tfm_eval_char_at(text, pos);
-        if (!tfm_eval_is_space(c.code)) break;
+        const tfm_char c = tfm_char_at(text, pos);
+        if (!tfm_char_is_space(c.code)) break;
         pos += c.size;
     }
     return tfm_text_from(text, pos);

@@ -2,7 +2,7 @@
 #ifndef TFM_BLEU_TOKENIZE_H
 #define TFM_BLEU_TOKENIZE_H
 
-#include "eval/rewrite.h"
+#include "base/rewrite.h"
 
 /*
  * Makes the line the tokens of raw, separated by white space: lower case if asked for, white space cut off at the

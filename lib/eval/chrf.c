@@ -1,8 +1,8 @@
 #include "eval/chrf.h"
 
-#include "eval/characters.h"
+#include "base/characters.h"
 #include "eval/ngrams.h"
-#include "eval/rewrite.h"
+#include "base/rewrite.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -72,7 +72,7 @@ static bool is_ascii_punctuation(int32_t code)
 /* Appends a word, its last or else its first character apart where that is ASCII punctuation. */
 static void add_word(tfm_buffer *words, tfm_text word)
 {
-    const size_t first = tfm_eval_char_at(word, 0).size;
+    const size_t first = tfm_char_at(word, 0).size;
     size_t cut = word.size;
 
     if (first < word.size && is_ascii_punctuation((unsigned char)word.data[word.size - 1])) cut = word.size - 1;
@@ -89,9 +89,9 @@ static void find_words(tfm_buffer *words, tfm_text text)
 
     words->size = 0;
     for (size_t pos = 0, next; pos <= text.size; pos = next) {
-        const tfm_eval_char c = pos < text.size ? tfm_eval_char_at(text, pos) : (tfm_eval_char){' ', 1};
+        const tfm_char c = pos < text.size ? tfm_char_at(text, pos) : (tfm_char){' ', 1};
         next = pos + c.size;
-        if (!tfm_eval_is_space(c.code)) continue;
+        if (!tfm_char_is_space(c.code)) continue;
         if (pos > begin) add_word(words, (tfm_text){text.data + begin, pos - begin});
         begin = next;
     }
@@ -115,7 +115,7 @@ static tfm_text prepare(judge *j, tfm_text raw)
     j->line.text.size = 0;
     tfm_line_add(&j->line, raw, j->options.lowercase);
     if (j->options.word_order) find_words(&j->words, tfm_line_text(&j->line));
-    if (!j->options.whitespace) tfm_line_replace_class(&j->line, tfm_eval_is_space, "");
+    if (!j->options.whitespace) tfm_line_replace_class(&j->line, tfm_char_is_space, "");
     return tfm_line_text(&j->line);
 }
 

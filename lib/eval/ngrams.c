@@ -1,7 +1,7 @@
 /* Counts the n-grams of a hypothesis in its references, for n-gram metrics. */
 #include "eval/ngrams.h"
 
-#include "eval/characters.h"
+#include "base/characters.h"
 
 enum { MAX_NODES = 0x7FFFFFFF, BYTES = 256 }; /* symbols below BYTES are bytes, those above are tokens */
 
@@ -78,9 +78,9 @@ size_t tfm_ngrams_tokens(tfm_ngrams *ngrams, tfm_text text, bool characters)
     uint32_t id = 0; /* of the token so far; 0 between tokens */
 
     for (size_t pos = 0; pos < text.size && !ngrams->bad;) {
-        const tfm_eval_char c = tfm_eval_char_at(text, pos);
+        const tfm_char c = tfm_char_at(text, pos);
         const size_t end = pos + c.size;
-        if (!characters && tfm_eval_is_space(c.code)) {
+        if (!characters && tfm_char_is_space(c.code)) {
             pos = end;
             id = 0;
             continue;

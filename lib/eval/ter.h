@@ -3,7 +3,7 @@
 #define TFM_EVAL_TER_H
 
 #include "eval/metric.h"
-#include "eval/rewrite.h"
+#include "base/rewrite.h"
 
 /* The defaults that the header gives; every field. */
 tfm_ter_options tfm_ter_defaults(void);

@@ -175,6 +175,22 @@ static void write_sentencepiece(void)
     }
 }
 
+/* The first character says language and options; see fuzz_pretokenize.c. */
+static void write_words(void)
+{
+    static const char *const lines[] = {"xMr. Smith isn't 5,000... \"so\" 'a.'",
+                                        "|\xE2\x80\x9Ez.B. 3. Mai,\xE2\x80\x9C (b) sagt's.",
+                                        "zL'eau \xC2\xAB\xC2\xA0oui\xC2\xA0\xC2\xBB 10\xC2\xA0" "000 a-b-c, &apos; @-@",
+                                        " &amp;quot; a &quot; ''`` [b] <c> | $ ( x )"};
+    char name[16];
+
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        snprintf(name, sizeof name, "%zu", i);
+        write_text("pretokenize", name, lines[i]);
+    }
+}
+
+
 static void write_texts(void)
 {
     static const char *const texts[] = {"the lower the newer",
@@ -194,6 +210,7 @@ static void write_texts(void)
         write_text("metrics", name, texts[i]);
         write_text("lines", name, texts[i]);
     }
+    write_words();
     gzFile file = gzopen(place("lines", "gzip"), "wb");
     FUZZ_REQUIRE(file && gzputs(file, "a line\nand another\r\nthe last") > 0 && gzclose(file) == Z_OK);
 }

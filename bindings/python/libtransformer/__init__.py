@@ -17,23 +17,23 @@ from .errors import (BusyError, CancelledError, ClosedError, FileError, FormatEr
 from .evaluation import bleu, chrf, compare, ter
 from .mathematics import attention
 from .model import Model, Parameters, model_costs
-from .options import (AttentionOptions, BleuOptions, ChrfOptions, LoadOptions, MeasureOptions, ModelOptions, TerOptions,
-                      TokenizerOptions, TrainerOptions, TranslatorOptions)
+from .options import (AttentionOptions, BleuOptions, ChrfOptions, LoadOptions, MeasureOptions, ModelOptions,
+                      PretokenizeOptions, TerOptions, TokenizerOptions, TrainerOptions, TranslatorOptions)
 from .records import (BleuResult, Comparison, DataReport, Measurement, MetricResult, Metrics, ModelCosts, ProfileEntry,
                       SpecialIds)
-from .tokenizer import Tokenizer, utf8_check, utf8_repair
+from .tokenizer import Tokenizer, detokenize, pretokenize, utf8_check, utf8_repair
 from .trainer import Trainer
 from .translator import Hypothesis, Score, Translator
 
 __all__ = [
     "Activation", "AttentionKind", "AttentionOptions", "BleuOptions", "BleuResult", "BleuSmooth", "BleuTokenize",
     "BusyError", "CancelledError", "ChrfOptions", "ClosedError", "Comparison", "DataReport", "Dtype", "Event", "Export",
-    "FileError", "FormatError", "Hypothesis", "Init", "InvalidError", "LengthNorm", "LoadOptions", "LogLevel",
+    "FileError", "FormatError", "Hypothesis", "Init", "InvalidError", "Language", "LengthNorm", "LoadOptions", "LogLevel",
     "MeasureOptions", "Measurement", "MetricKind", "MetricResult", "Metrics", "Model", "ModelCosts", "ModelOptions",
-    "NormOrder", "OutOfMemoryError", "Parameters", "Positions", "ProfileEntry", "ProfileKind", "Score", "Sharing",
+    "NormOrder", "OutOfMemoryError", "Parameters", "Positions", "PretokenizeOptions", "ProfileEntry", "ProfileKind", "Score", "Sharing",
     "Smoothing", "Special", "SpecialIds", "Start", "Status", "StopRule", "TerOptions", "Tokenizer", "TokenizerKind",
     "TokenizerOptions", "Trainer", "TrainerOptions", "TransformerError", "Translator", "TranslatorOptions",
-    "UnsupportedError", "attention", "bleu", "chrf", "compare", "measure", "model_costs", "status_name", "ter",
+    "UnsupportedError", "attention", "bleu", "chrf", "compare", "detokenize", "measure", "model_costs", "pretokenize", "status_name", "ter",
     "utf8_check", "utf8_repair", "version",
 ]
 __version__: str = _lib.tfm_version().decode()

@@ -64,6 +64,18 @@ class tfm_special_ids(Structure):
     ]
 
 
+class tfm_pretokenize_options(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("language", c_uint32),
+        ("lowercase", c_uint32),
+        ("normalize", c_uint32),
+        ("split_hyphens", c_uint32),
+        ("no_escape", c_uint32),
+        ("allocator", POINTER(tfm_allocator)),
+    ]
+
+
 class tfm_model_options(Structure):
     _fields_ = [
         ("struct_size", c_uint32),
@@ -424,6 +436,11 @@ PROTOTYPES: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
         POINTER(tfm_error))),
     "tfm_tokenizer_nbest": (c_int, (POINTER(c_int32), c_size_t, POINTER(c_size_t), POINTER(c_size_t), POINTER(c_float),
         POINTER(c_size_t), c_void_p, tfm_text, POINTER(tfm_error))),
+    "tfm_pretokenize_options_init": (None, (POINTER(tfm_pretokenize_options), c_size_t)),
+    "tfm_pretokenize": (c_int, (POINTER(c_char), c_size_t, POINTER(c_size_t), POINTER(tfm_pretokenize_options),
+        tfm_text, POINTER(tfm_error))),
+    "tfm_detokenize": (c_int, (POINTER(c_char), c_size_t, POINTER(c_size_t), POINTER(tfm_pretokenize_options), tfm_text,
+        POINTER(tfm_error))),
     "tfm_utf8_check": (c_size_t, (tfm_text,)),
     "tfm_utf8_repair": (None, (POINTER(c_char), c_size_t, POINTER(c_size_t), tfm_text)),
     "tfm_model_options_init": (None, (POINTER(tfm_model_options), c_size_t)),

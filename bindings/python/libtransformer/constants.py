@@ -79,6 +79,14 @@ class TokenizerKind(IntEnum):
     BERT = 4
 
 
+class Language(IntEnum):
+    """Languages with rules of their own for words."""
+
+    ENGLISH = 0
+    GERMAN = 1
+    FRENCH = 2
+
+
 class NormOrder(IntEnum):
     """Where layer normalisation stands.
 

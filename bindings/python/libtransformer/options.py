@@ -26,6 +26,23 @@ class TokenizerOptions(TypedDict, total=False):
     log: Callable[[int, str], object]
 
 
+class PretokenizeOptions(TypedDict, total=False):
+    """Fields of tfm_pretokenize_options.
+
+    language: Language; default ENGLISH
+    lowercase: nonzero: in lower case, before all else; default 0
+    normalize: nonzero: quotation marks, dashes and spaces of ASCII, before words; default 0
+    split_hyphens: nonzero: "blue-eyed" becomes "blue @-@ eyed"; default 0
+    no_escape: nonzero: & | < > ' " [ ] stay; 0: they become "&amp;" and such; default 0
+    """
+
+    language: int
+    lowercase: int
+    normalize: int
+    split_hyphens: int
+    no_escape: int
+
+
 class ModelOptions(TypedDict, total=False):
     """Fields of tfm_model_options.
 

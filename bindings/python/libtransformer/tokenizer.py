@@ -1,16 +1,16 @@
 """Text and ids."""
 from ctypes import byref, c_char, c_float, c_int32, c_size_t, c_void_p, sizeof
 from functools import partial
-from typing import TYPE_CHECKING, Any, Callable, Iterable, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional, Tuple
 
-from ._abi import tfm_log_fn, tfm_special_ids, tfm_tokenizer_options
+from ._abi import tfm_log_fn, tfm_pretokenize_options, tfm_special_ids, tfm_tokenizer_options
 from ._calls import Call
 from ._convert import (Ids, Line, Path, decoded, fill, path_bytes, record, sequence, text, texts, written)
 from ._handles import Handle, Usage, Owned, create
 from ._library import lib
-from .constants import TokenizerKind
+from .constants import Language, TokenizerKind
 from .errors import checked
-from .options import TokenizerOptions
+from .options import PretokenizeOptions, TokenizerOptions
 from .records import SpecialIds
 
 if TYPE_CHECKING:
@@ -173,6 +173,26 @@ def utf8_repair(line: bytes) -> str:
     def write(buffer: Any, capacity: int, size: Any) -> None:
         lib.tfm_utf8_repair(buffer, capacity, size, piece)
     return _string(3 * piece.size + 1, write)
+
+
+def pretokenize(line: Line, language: Language = Language.ENGLISH, **options: "Unpack[PretokenizeOptions]") -> str:
+    """The words of a line with spaces between them, as Moses has them. The options are the fields of PretokenizeOptions."""
+    return _words(lib.tfm_pretokenize, line, {"language": language, **options}, "pretokenize()")
+
+
+def detokenize(line: Line, language: Language = Language.ENGLISH) -> str:
+    """Such words as text again."""
+    return _words(lib.tfm_detokenize, line, {"language": language}, "detokenize()")
+
+
+def _words(function: Any, line: Line, options: Dict[str, Any], who: str) -> str:
+    piece, struct = text(line), tfm_pretokenize_options()
+    lib.tfm_pretokenize_options_init(byref(struct), sizeof(struct))
+    fill(struct, options, PretokenizeOptions.__annotations__, who)
+
+    def write(buffer: Any, capacity: int, size: Any) -> None:
+        checked(function, buffer, capacity, size, byref(struct), piece)
+    return _string(2 * piece.size + 1, write)
 
 
 def _string(guess: int, write: Callable[[Any, int, Any], None]) -> str:

@@ -126,6 +126,17 @@ def test_utf8():
     assert tfm.utf8_repair(b"\xff" * 1000) == "\ufffd" * 1000
 
 
+def test_words_of_moses():
+    assert tfm.pretokenize("It's 5,000.") == "It &apos;s 5,000 ."
+    assert tfm.pretokenize("L\u2019Eau.", tfm.Language.FRENCH, lowercase=1, normalize=1, no_escape=1) == "l' eau ."
+    assert tfm.detokenize("l&apos; eau .", tfm.Language.FRENCH) == "l'eau."
+    assert tfm.pretokenize("'" * 1000, tfm.Language.GERMAN) == " ".join(["&apos;"] * 1000)
+    with pytest.raises(tfm.FormatError, match="UTF-8"):
+        tfm.pretokenize(b"\xff")
+    with pytest.raises(TypeError, match="normalize"):
+        tfm.pretokenize("a", normalise=1)
+
+
 def test_bad_input(tokenizer, tmp_path):
     with pytest.raises(tfm.FormatError, match="UTF-8") as failure:
         tokenizer.encode(b"\xff")

@@ -1,7 +1,7 @@
 /* Replacements over a whole line, one after the other: the tools that define tokenisations are lists of regular expressions, whose
  * results depend on their order. */
-#ifndef TFM_EVAL_REWRITE_H
-#define TFM_EVAL_REWRITE_H
+#ifndef TFM_REWRITE_H
+#define TFM_REWRITE_H
 
 #include "base/base.h"
 
@@ -18,6 +18,16 @@ typedef struct tfm_rule {
     bool before;                    /* " 1 2"; else "1 2 "      */
 } tfm_rule;
 
+/* What becomes something else where it stands between two characters, which stay. Matches do not overlap, and include both. */
+typedef struct tfm_change {
+    tfm_char_class *before; /* NULL: anything, or nothing */
+    const char *what;
+    tfm_char_class *after; /* NULL: the same              */
+    const char *to;
+    bool again; /* the character after may begin the next match */
+    bool last;  /* at the end of the line alone                 */
+} tfm_change;
+
 void tfm_line_init(tfm_line *line, const tfm_allocator *a);
 void tfm_line_free(tfm_line *line);
 tfm_text tfm_line_text(const tfm_line *line);
@@ -26,8 +36,12 @@ bool tfm_line_bad(const tfm_line *line); /* no memory */
 void tfm_line_add(tfm_line *line, tfm_text raw, bool lowercase);
 void tfm_line_apply(tfm_line *line, const tfm_rule *rule);
 void tfm_line_replace(tfm_line *line, const char *from, const char *to);
+void tfm_line_change(tfm_line *line, const tfm_change *changes, size_t n);
 /* Each character of a class becomes to. */
 void tfm_line_replace_class(tfm_line *line, tfm_char_class *of, const char *to);
+/* One space for several; no space at the ends. */
+void tfm_line_single_spaces(tfm_line *line);
+void tfm_line_trim_spaces(tfm_line *line);
 /* Cuts off white space at the end. */
 void tfm_line_trim_end(tfm_line *line);
 
@@ -35,6 +49,8 @@ void tfm_line_trim_end(tfm_line *line);
 void tfm_line_keep(tfm_line *line, size_t *done, size_t end, size_t resume);
 /* Ends it: keeps the rest and makes the spare the text. A step that found nothing has done == 0. */
 void tfm_line_finish(tfm_line *line, size_t done);
+/* Makes the spare the text. */
+void tfm_line_turn(tfm_line *line);
 
 /* Of mteval-v13a, tercom and others: ASCII punctuation and space without ' , - . apart; stops, commas and dashes unless in a number. They were
  * written for a line with a space at each end. */

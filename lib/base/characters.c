@@ -1,23 +1,23 @@
 /* What the metrics need of Unicode, over utf8proc: the same answers as Python's str, in which the reference tools are
  * written. */
-#include "eval/characters.h"
+#include "base/characters.h"
 
 #include <utf8proc.h>
 
 enum { CAPITAL_SIGMA = 0x3A3, SIGMA = 0x3C3, FINAL_SIGMA = 0x3C2, CAPITAL_DOTTED_I = 0x130 };
 
-tfm_eval_char tfm_eval_char_at(tfm_text text, size_t pos)
+tfm_char tfm_char_at(tfm_text text, size_t pos)
 {
     const utf8proc_uint8_t *p = (const utf8proc_uint8_t *)text.data + pos;
     const size_t left = text.size - pos;
     utf8proc_int32_t code;
 
-    if (*p < 0x80) return (tfm_eval_char){*p, 1};
+    if (*p < 0x80) return (tfm_char){*p, 1};
     const utf8proc_ssize_t size = utf8proc_iterate(p, left < 4 ? (utf8proc_ssize_t)left : 4, &code);
-    return size > 0 ? (tfm_eval_char){code, (uint32_t)size} : (tfm_eval_char){-1, 1};
+    return size > 0 ? (tfm_char){code, (uint32_t)size} : (tfm_char){-1, 1};
 }
 
-bool tfm_eval_is_space(int32_t code)
+bool tfm_char_is_space(int32_t code)
 {
     if (code < 0x80) return code == ' ' || (code >= '\t' && code <= '\r') || (code >= 0x1C && code <= 0x1F);
     return code == 0x85 || code == 0x2028 || code == 0x2029 || utf8proc_category(code) == UTF8PROC_CATEGORY_ZS;
@@ -56,7 +56,7 @@ static bool is_cased(int32_t code)
 static bool cased_follows(tfm_text text, size_t pos)
 {
     while (pos < text.size) {
-        const tfm_eval_char c = tfm_eval_char_at(text, pos);
+        const tfm_char c = tfm_char_at(text, pos);
         if (!is_case_ignorable(c.code)) return is_cased(c.code);
         pos += c.size;
     }
@@ -70,12 +70,12 @@ static void append_code(tfm_buffer *out, int32_t code)
     tfm_buffer_append(out, bytes, (size_t)utf8proc_encode_char(code, bytes));
 }
 
-void tfm_eval_lower(tfm_buffer *out, tfm_text text)
+void tfm_text_lower(tfm_buffer *out, tfm_text text)
 {
     bool cased = false; /* the last character that is not case-ignorable */
 
     for (size_t pos = 0, next; pos < text.size; pos = next) {
-        const tfm_eval_char c = tfm_eval_char_at(text, pos);
+        const tfm_char c = tfm_char_at(text, pos);
         next = pos + c.size;
         if (c.code < 0) tfm_buffer_append(out, text.data + pos, c.size);
         else if (c.code == CAPITAL_SIGMA) append_code(out, cased && !cased_follows(text, next) ? FINAL_SIGMA : SIGMA);
