@@ -6,8 +6,8 @@ enum { SETS = 5, LEAST = 99 }; /* LEAST: percent of the lines */
 static const char *const names[SETS] = {"train", "val", "test_2016_flickr", "test_2017_flickr", "test_2017_mscoco"};
 static const char *const languages[] = {"en", "de", "fr"};
 
-typedef tfm_status convert_fn(char *text, size_t capacity, size_t *size, const tfm_pretokenize_options *options, tfm_text line,
-                              tfm_error *error);
+typedef tfm_status convert_fn(char *text, size_t capacity, size_t *size, const tfm_pretokenize_options *options,
+                              tfm_text line, tfm_error *error);
 
 /* The line converted, in room that is enough for any of these. */
 static tfm_text convert(convert_fn *to, char room[static 8192], const tfm_pretokenize_options *o, tfm_text line)
@@ -57,8 +57,8 @@ START_TEST(raw_becomes_the_words_that_moses_made)
             const tfm_text got = convert(tfm_pretokenize, room, &o, raw.line[i]);
             if (!equal(got, want.line[i])) {
                 other++;
-                printf("%s.%s, line %zu:\n  %.*s\n  %.*s\n", names[s], languages[language], i + 1, (int)got.size, got.data,
-                       (int)want.line[i].size, want.line[i].data);
+                printf("%s.%s, line %zu:\n  %.*s\n  %.*s\n", names[s], languages[language], i + 1, (int)got.size,
+                       got.data, (int)want.line[i].size, want.line[i].data);
             }
         }
         all += raw.count;
@@ -82,7 +82,8 @@ START_TEST(text_comes_back)
     for (size_t s = 0; s < SETS; s++) {
         lines raw = read_set("raw", names[s], "", language);
         for (size_t i = 0; i < raw.count; i++)
-            same += equal(convert(tfm_detokenize, text, &o, convert(tfm_pretokenize, room, &o, raw.line[i])), raw.line[i]);
+            same +=
+                equal(convert(tfm_detokenize, text, &o, convert(tfm_pretokenize, room, &o, raw.line[i])), raw.line[i]);
         all += raw.count;
         lines_free(&raw);
     }
@@ -98,7 +99,8 @@ static Suite *suite(void)
     TCase *c = tcase_create("words on data");
 
     tcase_set_timeout(c, 300);
-    tcase_add_loop_test(c, raw_becomes_the_words_that_moses_made, TFM_LANGUAGE_ENGLISH, TFM_LANGUAGE_GERMAN + 1); /* no French */
+    tcase_add_loop_test(c, raw_becomes_the_words_that_moses_made, TFM_LANGUAGE_ENGLISH,
+                        TFM_LANGUAGE_GERMAN + 1); /* no French */
     tcase_add_loop_test(c, text_comes_back, TFM_LANGUAGE_ENGLISH, TFM_LANGUAGE_FRENCH + 1);
     suite_add_tcase(s, c);
     return s;

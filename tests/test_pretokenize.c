@@ -3,8 +3,8 @@
 
 enum { EN = TFM_LANGUAGE_ENGLISH, DE = TFM_LANGUAGE_GERMAN, FR = TFM_LANGUAGE_FRENCH };
 
-typedef tfm_status convert_fn(char *text, size_t capacity, size_t *size, const tfm_pretokenize_options *options, tfm_text line,
-                              tfm_error *error);
+typedef tfm_status convert_fn(char *text, size_t capacity, size_t *size, const tfm_pretokenize_options *options,
+                              tfm_text line, tfm_error *error);
 
 static blob convert(convert_fn *to, const tfm_pretokenize_options *o, tfm_text line)
 {
@@ -33,7 +33,8 @@ static void require(convert_fn *to, const tfm_pretokenize_options *o, const char
 {
     const blob b = convert(to, o, (tfm_text){line, strlen(line)});
 
-    ck_assert_msg(strcmp(b.data, want) == 0, "language %u, \"%s\":\n\"%s\", want\n\"%s\"", o->language, line, b.data, want);
+    ck_assert_msg(strcmp(b.data, want) == 0, "language %u, \"%s\":\n\"%s\", want\n\"%s\"", o->language, line, b.data,
+                  want);
     free(b.data);
 }
 
@@ -59,8 +60,13 @@ static const language_case words[] = {
     {DE, "Am 3. Mai z.B. Nr. 7 usw. Ende.", "Am 3. Mai z.B. Nr. 7 usw. Ende ."},
     {DE, "Es waren 120. Dann", "Es waren 120 . Dann"},
     {DE, "Punkt x. Y", "Punkt x. Y"},
-    {FR, "c.-\xC3\xA0-d. Le vol. Trois, \xC3\xA9" "d. Paris", "c.-\xC3\xA0-d. Le vol. Trois , \xC3\xA9" "d. Paris"},
-    {FR, "No. 5", "No . 5"},
+    {FR,
+     "c.-\xC3\xA0-d. Le vol. Trois, \xC3\xA9"
+     "d. Paris",
+     "c.-\xC3\xA0-d. Le vol. Trois , \xC3\xA9"
+     "d. Paris"},
+    {FR, "No. 5 p. X a. Y", "No . 5 p. X a . Y"},
+    {EN, "p. X", "p . X"},
     /* numbers */
     {EN, "1,000.50 and 3, 4,a 5,", "1,000.50 and 3 , 4 , a 5 ,"},
     {EN, "A,B,C", "A , B , C"},
@@ -77,7 +83,10 @@ static const language_case words[] = {
     /* the rest */
     {EN, "well-known a--b -c", "well-known a--b -c"},
     {EN, "`a' \"b\" [c|d] <e> & f;", "`a &apos; &quot; b &quot; &#91; c &#124; d &#93; &lt; e &gt; &amp; f ;"},
-    {DE, "\xC3\x84pfel\xE2\x80\x93" "Birnen\xE2\x82\xAC", "\xC3\x84pfel \xE2\x80\x93 Birnen \xE2\x82\xAC"},
+    {DE,
+     "\xC3\x84pfel\xE2\x80\x93"
+     "Birnen\xE2\x82\xAC",
+     "\xC3\x84pfel \xE2\x80\x93 Birnen \xE2\x82\xAC"},
 };
 
 START_TEST(words_are_those_of_moses)
@@ -91,13 +100,26 @@ END_TEST
 static const language_case normal[] = {
     {EN, "\xE2\x80\x9Cquoted\xE2\x80\x9D, he said", "\" quoted , \" he said"},
     {DE, "\xE2\x80\x9Equoted,\xE2\x80\x9C sagte er", "\" quoted \" , sagte er"},
-    {DE, "\xE2\x80\x9E" "Ende.\xE2\x80\x9C", "\" Ende \" ."},
+    {DE,
+     "\xE2\x80\x9E"
+     "Ende.\xE2\x80\x9C",
+     "\" Ende \" ."},
     {DE, "\"Ende.\"<", "\" Ende . \" <"},
     {EN, "it\xE2\x80\x99s a \xE2\x80\x98word\xE2\x80\x99 \xC2\xB4x", "it 's a \" word \" ' x"},
-    {EN, "a \xE2\x80\x93 b\xE2\x80\x94" "c\xE2\x80\xA6", "a - b - c ..."},
+    {EN,
+     "a \xE2\x80\x93 b\xE2\x80\x94"
+     "c\xE2\x80\xA6",
+     "a - b - c ..."},
     {EN, "``a'' x`y", "\" a \" x 'y"},
-    {FR, "\xC2\xAB\xC2\xA0oui\xC2\xA0\xC2\xBB\xC2\xA0! 5\xC2\xA0% 10\xC2\xA0" "000 5\xC2\xA0" "cm", "\" oui \" ! 5 % 10,000 5 cm"},
-    {EN, "10\xC2\xA0" "000", "10.000"},
+    {FR,
+     "\xC2\xAB\xC2\xA0oui\xC2\xA0\xC2\xBB\xC2\xA0! 5\xC2\xA0% 10\xC2\xA0"
+     "000 5\xC2\xA0"
+     "cm",
+     "\" oui \" ! 5 % 10,000 5 cm"},
+    {EN,
+     "10\xC2\xA0"
+     "000",
+     "10.000"},
     {EN, "a( b )c ( d ) .\r", "a ( b ) c ( d ) ."},
     {EN, "5 % : ;", "5 % : ;"},
 };
@@ -117,7 +139,8 @@ START_TEST(options_change_what_they_say)
     tfm_pretokenize_options o = options_of(EN);
 
     o.split_hyphens = 1;
-    require(tfm_pretokenize, &o, "blue-eyed a-b-c a- -b \xC3\xA4-\xC3\xB6", "blue @-@ eyed a @-@ b @-@ c a- -b \xC3\xA4 @-@ \xC3\xB6");
+    require(tfm_pretokenize, &o, "blue-eyed a-b-c a- -b \xC3\xA4-\xC3\xB6",
+            "blue @-@ eyed a @-@ b @-@ c a- -b \xC3\xA4 @-@ \xC3\xB6");
     o.lowercase = 1;
     require(tfm_pretokenize, &o, "Mr. 5th \xC3\x84-B", "mr . 5th \xC3\xA4 @-@ b");
     o.no_escape = 1;
@@ -179,7 +202,8 @@ START_TEST(what_is_wrong_is_refused)
 END_TEST
 
 /* A line to which every rule has something to do. */
-static const char busy[] = "\xE2\x80\x9C" "A.\xE2\x80\x9D ( b ), c... l'x 5,6 \xC2\xAB q-r & Mr. Z. 'e.'";
+static const char busy[] = "\xE2\x80\x9C"
+                           "A.\xE2\x80\x9D ( b ), c... l'x 5,6 \xC2\xAB q-r & Mr. Z. 'e.'";
 
 START_TEST(c34_every_failed_allocation_is_survived)
 {
@@ -205,10 +229,12 @@ START_TEST(c34_every_failed_allocation_is_survived)
 }
 END_TEST
 
-static const char *const parts[] = {"a", ".", "'", "\"", ",", " ", "a.b", ".\"", "(", "a'", "-a", "&", "' ", "\xC2\xA0", ". A"};
+static const char *const parts[] = {"a", ".",  "'",  "\"", ",",  " ",        "a.b", ".\"",
+                                    "(", "a'", "-a", "&",  "' ", "\xC2\xA0", ". A"};
 enum { REPEATED = sizeof parts / sizeof *parts };
 
-/* Whatever a line repeats, each step passes over it once: a step that began again at each match would take hours here. */
+/* Whatever a line repeats, each step passes over it once: a step that began again at each match would take hours here.
+ */
 START_TEST(a_megabyte_is_one_line)
 {
     enum { SIZE = 1 << 20, ROOM = 8 * SIZE };

@@ -11,9 +11,9 @@ typedef struct words_args {
 
 #define AT(field) .offset = offsetof(words_args, field)
 
-#define LANGUAGE_ROW                                                                     \
-    {                                                                                    \
-        "language", "en|de|fr", "whose rules; default en", OPTION_CHOICE, AT(language)   \
+#define LANGUAGE_ROW                                                                   \
+    {                                                                                  \
+        "language", "en|de|fr", "whose rules; default en", OPTION_CHOICE, AT(language) \
     }
 #define REPLACE_ROW                                                                                                   \
     {                                                                                                                 \
@@ -120,8 +120,9 @@ const command command_tokenizer_detokenize = {
     .name = "tokenizer detokenize",
     .summary = "joins words and punctuation to text",
     .usage = "[--language en|de|fr] < WORDS",
-    .text = "The way back from 'tfm tokenizer pretokenize', as far as there is one: case and typography that it took are "
-            "gone, and spaces are those that the language has as a rule.",
+    .text =
+        "The way back from 'tfm tokenizer pretokenize', as far as there is one: case and typography that it took are "
+        "gone, and spaces are those that the language has as a rule.",
     .examples = "  tfm translate --model de-en.tfm < words.de | tfm tokenizer detokenize --language en\n",
     .options = detokenize_rows,
     .args_size = sizeof(words_args),

@@ -4,7 +4,8 @@
 
 #include "base/utf8.h"
 
-static inline tfm_status tfm_check_line(tfm_text line, const void *out, size_t capacity, const size_t *size, tfm_error *error)
+static inline tfm_status tfm_check_line(tfm_text line, const void *out, size_t capacity, const size_t *size,
+                                        tfm_error *error)
 {
     if (!size) return tfm_fail(error, TFM_E_INVALID, "the result's size is NULL");
     if (!out && capacity) return tfm_fail(error, TFM_E_INVALID, "capacity is %zu at NULL", capacity);

@@ -36,8 +36,8 @@ static void to_text(tfm_line *line, const tfm_pretokenize_options *o, tfm_text r
 
 typedef void convert_fn(tfm_line *line, const tfm_pretokenize_options *options, tfm_text raw);
 
-static tfm_status convert(char *text, size_t capacity, size_t *size, const tfm_pretokenize_options *options, tfm_text raw,
-                          convert_fn *to, tfm_error *error)
+static tfm_status convert(char *text, size_t capacity, size_t *size, const tfm_pretokenize_options *options,
+                          tfm_text raw, convert_fn *to, tfm_error *error)
 {
     tfm_pretokenize_options own;
     tfm_line line;
@@ -54,14 +54,14 @@ static tfm_status convert(char *text, size_t capacity, size_t *size, const tfm_p
     return status;
 }
 
-tfm_status tfm_pretokenize(char *text, size_t capacity, size_t *size, const tfm_pretokenize_options *options, tfm_text line,
-                           tfm_error *error)
+tfm_status tfm_pretokenize(char *text, size_t capacity, size_t *size, const tfm_pretokenize_options *options,
+                           tfm_text line, tfm_error *error)
 {
     return convert(text, capacity, size, options, line, to_words, error);
 }
 
-tfm_status tfm_detokenize(char *text, size_t capacity, size_t *size, const tfm_pretokenize_options *options, tfm_text line,
-                          tfm_error *error)
+tfm_status tfm_detokenize(char *text, size_t capacity, size_t *size, const tfm_pretokenize_options *options,
+                          tfm_text line, tfm_error *error)
 {
     return convert(text, capacity, size, options, line, to_text, error);
 }

@@ -6,9 +6,10 @@
 #include <utf8proc.h>
 
 static const tfm_change unescapes[] = {
-    {.what = " @-@ ", .to = "-"},  {.what = "&bar;", .to = "|"},  {.what = "&#124;", .to = "|"}, {.what = "&lt;", .to = "<"},
-    {.what = "&gt;", .to = ">"},   {.what = "&bra;", .to = "["},  {.what = "&ket;", .to = "]"},  {.what = "&quot;", .to = "\""},
-    {.what = "&apos;", .to = "'"}, {.what = "&#91;", .to = "["},  {.what = "&#93;", .to = "]"},  {.what = "&amp;", .to = "&"},
+    {.what = " @-@ ", .to = "-"}, {.what = "&bar;", .to = "|"},   {.what = "&#124;", .to = "|"},
+    {.what = "&lt;", .to = "<"},  {.what = "&gt;", .to = ">"},    {.what = "&bra;", .to = "["},
+    {.what = "&ket;", .to = "]"}, {.what = "&quot;", .to = "\""}, {.what = "&apos;", .to = "'"},
+    {.what = "&#91;", .to = "["}, {.what = "&#93;", .to = "]"},   {.what = "&amp;", .to = "&"},
 };
 
 static bool opens(int32_t c)
@@ -79,7 +80,8 @@ static bool is_contraction(const joiner *j, joint *how)
 static joint join_quote(joiner *j)
 {
     const bool single = tfm_text_equal(j->word, tfm_text_of("'"));
-    const bool twofold = !single && !memchr(j->word.data, '\'', j->word.size) && !memchr(j->word.data, '`', j->word.size) &&
+    const bool twofold = !single && !memchr(j->word.data, '\'', j->word.size) &&
+                         !memchr(j->word.data, '`', j->word.size) &&
                          (j->word.size == 1 || !memchr(j->word.data, '"', j->word.size));
     bool *open = &j->open[single ? 0 : twofold ? 1 : 2];
     const bool owned = single && j->language == TFM_LANGUAGE_ENGLISH && before(j->last, j->last.size) == 's';
@@ -95,7 +97,8 @@ static joint join(joiner *j)
 
     if (all(j->word, opens)) return (joint){.right = true};
     if (all(j->word, closes))
-        return (joint){.left = j->language != TFM_LANGUAGE_FRENCH || j->word.size > 1 || !strchr("?!:;\\%", j->word.data[0])};
+        return (joint){.left = j->language != TFM_LANGUAGE_FRENCH || j->word.size > 1 ||
+                               !strchr("?!:;\\%", j->word.data[0])};
     if (is_contraction(j, &how)) return how;
     return all(j->word, is_quote) ? join_quote(j) : (joint){0};
 }

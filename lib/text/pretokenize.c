@@ -77,10 +77,8 @@ static const tfm_change commas[] = {
 
 /* English parts "it 's", French "l' eau", German every apostrophe. */
 static const tfm_change english[] = {
-    {not_letter, "'", not_letter, " ' ", false, false},
-    {neither, "'", tfm_is_letter, " ' ", false, false},
-    {tfm_is_letter, "'", not_letter, " ' ", false, false},
-    {tfm_is_letter, "'", tfm_is_letter, " '", false, false},
+    {not_letter, "'", not_letter, " ' ", false, false},    {neither, "'", tfm_is_letter, " ' ", false, false},
+    {tfm_is_letter, "'", not_letter, " ' ", false, false}, {tfm_is_letter, "'", tfm_is_letter, " '", false, false},
     {tfm_is_number, "'", is_s, " '", false, false},
 };
 static const tfm_change french[] = {
@@ -92,8 +90,9 @@ static const tfm_change french[] = {
 static const tfm_change german[] = {{.what = "'", .to = " ' "}};
 static const tfm_change stop_in_quote = {.what = ".'", .to = " . ' ", .last = true};
 static const tfm_change escapes[] = {
-    {.what = "&", .to = "&amp;"},  {.what = "|", .to = "&#124;"},  {.what = "<", .to = "&lt;"},  {.what = ">", .to = "&gt;"},
-    {.what = "'", .to = "&apos;"}, {.what = "\"", .to = "&quot;"}, {.what = "[", .to = "&#91;"}, {.what = "]", .to = "&#93;"},
+    {.what = "&", .to = "&amp;"}, {.what = "|", .to = "&#124;"}, {.what = "<", .to = "&lt;"},
+    {.what = ">", .to = "&gt;"},  {.what = "'", .to = "&apos;"}, {.what = "\"", .to = "&quot;"},
+    {.what = "[", .to = "&#91;"}, {.what = "]", .to = "&#93;"},
 };
 
 static size_t dots(tfm_text text, size_t at)

@@ -1,4 +1,5 @@
-/* Text to words and back as Moses' scripts do it (Koehn et al. 2007): what many parallel corpora and models are made with. */
+/* Text to words and back as Moses' scripts do it (Koehn et al. 2007): what many parallel corpora and models are made
+ * with. */
 #ifndef TFM_PRETOKENIZE_H
 #define TFM_PRETOKENIZE_H
 

@@ -52,7 +52,10 @@ static const tfm_change quotes[] = {
     {.what = NO_BREAK "%", .to = "%"},
     {.what = "n\xC2\xBA" NO_BREAK, .to = "n\xC2\xBA "},
     {.what = NO_BREAK ":", .to = ":"},
-    {.what = NO_BREAK "\xC2\xBA" "C", .to = " \xC2\xBA" "C"},
+    {.what = NO_BREAK "\xC2\xBA"
+                      "C",
+     .to = " \xC2\xBA"
+           "C"},
     {.what = NO_BREAK "cm", .to = " cm"},
     {.what = NO_BREAK "?", .to = "?"},
     {.what = NO_BREAK "!", .to = "!"},
@@ -97,7 +100,8 @@ static void stops_into_quotes(tfm_line *line)
     tfm_line_finish(line, done);
 }
 
-/* Others have them outside. The script spares a mark before '<', and takes up again after white space and one character. */
+/* Others have them outside. The script spares a mark before '<', and takes up again after white space and one
+ * character. */
 static void stops_out_of_quotes(tfm_line *line)
 {
     const tfm_text text = tfm_line_text(line);

@@ -1,8 +1,8 @@
 /* Any bytes as a line, by the rules of any language: words, and text again. The first byte chooses the options. */
 #include "fuzz.h"
 
-typedef tfm_status convert_fn(char *text, size_t capacity, size_t *size, const tfm_pretokenize_options *options, tfm_text line,
-                              tfm_error *error);
+typedef tfm_status convert_fn(char *text, size_t capacity, size_t *size, const tfm_pretokenize_options *options,
+                              tfm_text line, tfm_error *error);
 
 /* What comes out is valid, and as long whether asked for or written. Free data. */
 static tfm_text convert(convert_fn *to, const tfm_pretokenize_options *o, tfm_text line)
