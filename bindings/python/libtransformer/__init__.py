@@ -5,13 +5,14 @@
         print(translator.translate(["Guten Morgen!"])[0])
 
 Keyword options are the fields of the library's structs: TokenizerOptions, ModelOptions, LoadOptions, TranslatorOptions,
-TrainerOptions, AttentionOptions, BleuOptions, ChrfOptions, TerOptions, MeasureOptions list them. Every failure is a TransformerError.
+TrainerOptions, AttentionOptions, BleuOptions, ChrfOptions, TerOptions, MeasureOptions, PretokenizeOptions list them. Every
+failure is a TransformerError.
 """
 from . import measure
 from ._library import lib as _lib
-from .constants import (Activation, AttentionKind, BleuSmooth, BleuTokenize, Dtype, Event, Export, Init, LengthNorm, LogLevel,
-                        MetricKind, NormOrder, Positions, ProfileKind, Sharing, Smoothing, Special, Start, Status,
-                        StopRule, TokenizerKind)
+from .constants import (Activation, AttentionKind, BleuSmooth, BleuTokenize, Dtype, Event, Export, Init, Language,
+                        LengthNorm, LogLevel, MetricKind, NormOrder, Positions, ProfileKind, Sharing, Smoothing,
+                        Special, Start, Status, StopRule, TokenizerKind)
 from .errors import (BusyError, CancelledError, ClosedError, FileError, FormatError, InvalidError, OutOfMemoryError,
                      TransformerError, UnsupportedError)
 from .evaluation import bleu, chrf, compare, ter

@@ -175,9 +175,9 @@ def utf8_repair(line: bytes) -> str:
     return _string(3 * piece.size + 1, write)
 
 
-def pretokenize(line: Line, language: Language = Language.ENGLISH, **options: "Unpack[PretokenizeOptions]") -> str:
+def pretokenize(line: Line, **options: "Unpack[PretokenizeOptions]") -> str:
     """The words of a line with spaces between them, as Moses has them. The options are the fields of PretokenizeOptions."""
-    return _words(lib.tfm_pretokenize, line, {"language": language, **options}, "pretokenize()")
+    return _words(lib.tfm_pretokenize, line, dict(options), "pretokenize()")
 
 
 def detokenize(line: Line, language: Language = Language.ENGLISH) -> str:

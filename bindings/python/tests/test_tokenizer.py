@@ -128,9 +128,9 @@ def test_utf8():
 
 def test_words_of_moses():
     assert tfm.pretokenize("It's 5,000.") == "It &apos;s 5,000 ."
-    assert tfm.pretokenize("L\u2019Eau.", tfm.Language.FRENCH, lowercase=1, normalize=1, no_escape=1) == "l' eau ."
+    assert tfm.pretokenize("L\u2019Eau.", language=tfm.Language.FRENCH, lowercase=1, normalize=1, no_escape=1) == "l' eau ."
     assert tfm.detokenize("l&apos; eau .", tfm.Language.FRENCH) == "l'eau."
-    assert tfm.pretokenize("'" * 1000, tfm.Language.GERMAN) == " ".join(["&apos;"] * 1000)
+    assert tfm.pretokenize("'" * 1000, language=tfm.Language.GERMAN) == " ".join(["&apos;"] * 1000)
     with pytest.raises(tfm.FormatError, match="UTF-8"):
         tfm.pretokenize(b"\xff")
     with pytest.raises(TypeError, match="normalize"):
