@@ -1,7 +1,8 @@
 /* Words after which a full stop belongs to the word: the lists that Moses ships as nonbreaking_prefix. */
 #include "text/pretokenize.h"
 
-/* Between spaces. Each capital letter is one more, in German and French each small one but the French word a, in German 1 to 99. */
+/* Between spaces. Each capital letter is one more; in German and French each small one, but not the French word a; in
+ * German 1 to 99. */
 static const char english[] =
     " Adj Adm Adv Asst Bart Bldg Brig Bros Capt Cmdr Col Comdr Con Corp Cpl DR Dr Drs Ens Gen Gov Hon Hr Hosp Insp "
     "Lt MM MR MRS MS Maj Messrs Mlle Mme Mr Mrs Ms Msgr Op Ord Pfc Ph Prof Pvt Rep Reps Res Rev Rt Sen Sens Sfc "
