@@ -1129,8 +1129,10 @@ typedef struct tfm_metric_result {
     char signature[160]; /* "nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:libtransformer-0.2.0"      */
 } tfm_metric_result;
 
-/* Fill *options with the defaults above; pass sizeof *options. NULL is ignored. since 0.2 */
+/* Fills *options with the defaults above; pass sizeof *options. NULL is ignored. since 0.2 */
 TFM_API void tfm_chrf_options_init(tfm_chrf_options *options, size_t struct_size);
+
+/* Fills *options with the defaults above; pass sizeof *options. NULL is ignored. since 0.2 */
 TFM_API void tfm_ter_options_init(tfm_ter_options *options, size_t struct_size);
 
 /*

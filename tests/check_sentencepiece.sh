@@ -3,7 +3,7 @@
 # spm_encode, spm_decode and spm_normalize. Skipped where these are not installed. Usage: check_sentencepiece.sh TFM SOURCE_ROOT
 set -eu
 export LC_ALL=C.UTF-8
-tfm=$1 root=$2
+tfm=$(realpath "$1") root=$2
 data=${TFM_TEST_DATA:-$root/../shared/data}
 command -v spm_train > /dev/null || { echo "spm_train is not installed: apt-get install sentencepiece"; exit 77; }
 [ -d "$data/spm" ] || { echo "no test data"; exit 77; }
