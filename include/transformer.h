@@ -281,9 +281,9 @@ TFM_API tfm_status tfm_tokenizer_nbest(int32_t *ids, size_t capacity, size_t *n_
                                        size_t *n, const tfm_tokenizer *tokenizer, tfm_text line, tfm_error *error);
 
 /* Languages with rules of their own for words. */
-#define TFM_LANGUAGE_ENGLISH 0
-#define TFM_LANGUAGE_GERMAN  1
-#define TFM_LANGUAGE_FRENCH  2
+#define TFM_LANGUAGE_ENGLISH 0 /* en */
+#define TFM_LANGUAGE_GERMAN  1 /* de */
+#define TFM_LANGUAGE_FRENCH  2 /* fr */
 
 /* How text becomes words. Start from tfm_pretokenize_options_init(). */
 typedef struct tfm_pretokenize_options {

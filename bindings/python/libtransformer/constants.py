@@ -80,7 +80,12 @@ class TokenizerKind(IntEnum):
 
 
 class Language(IntEnum):
-    """Languages with rules of their own for words."""
+    """Languages with rules of their own for words.
+
+    ENGLISH: en
+    GERMAN: de
+    FRENCH: fr
+    """
 
     ENGLISH = 0
     GERMAN = 1
