@@ -312,8 +312,8 @@ TFM_API tfm_status tfm_pretokenize(char *text, size_t capacity, size_t *size, co
 
 /*
  * Such words as text again, as Moses' detokenizer.perl joins them: escapes are undone and spaces left out where the
- * language has none. Of options only language and allocator count. Sizes, threads and returns as tfm_pretokenize().
- * since 0.2
+ * language has none. Of options only language and allocator count. Sizes and threads as tfm_pretokenize().
+ * returns as tfm_pretokenize(). since 0.2
  */
 TFM_API tfm_status tfm_detokenize(char *text, size_t capacity, size_t *size, const tfm_pretokenize_options *options,
                                   tfm_text line, tfm_error *error);
@@ -1137,7 +1137,8 @@ TFM_API void tfm_ter_options_init(tfm_ter_options *options, size_t struct_size);
 
 /*
  * chrF of a corpus (Popovic 2015; with words chrF++, 2017), more being better: F-score of n-grams of characters. Of several
- * references each sentence is judged by the one that gives it the highest score. Arguments and returns as tfm_bleu(). since 0.2
+ * references each sentence is judged by the one that gives it the highest score. Arguments as those of tfm_bleu().
+ * returns as tfm_bleu(). since 0.2
  */
 TFM_API tfm_status tfm_chrf(tfm_metric_result *result, size_t struct_size, const tfm_text *hyps, size_t n_hyps,
                             const tfm_text *const *refs, size_t n_refs, const tfm_chrf_options *options,
@@ -1146,7 +1147,8 @@ TFM_API tfm_status tfm_chrf(tfm_metric_result *result, size_t struct_size, const
 /*
  * Translation edit rate of a corpus (Snover et al. 2006), less being better: words to insert, delete, change and shift, as a
  * percentage of the references' words; of several references the fewest edits and the mean length count. Time grows with the
- * words of a sentence, and with the shifts that are tried, at most 1,000. Arguments and returns as tfm_bleu(). since 0.2
+ * words of a sentence, and with the shifts that are tried, at most 1,000. Arguments as those of tfm_bleu().
+ * returns as tfm_bleu(). since 0.2
  */
 TFM_API tfm_status tfm_ter(tfm_metric_result *result, size_t struct_size, const tfm_text *hyps, size_t n_hyps,
                            const tfm_text *const *refs, size_t n_refs, const tfm_ter_options *options,
