@@ -70,8 +70,8 @@ const command command_tokenizer_restrict = {
     .usage = "--tokenizer-file FILE --output FILE [options]",
     .text = "Gives a tokenizer of the kind subword-nmt what the options of the same names give to its apply-bpe, once "
             "and for all: a model that is trained with it translates with it.",
-    .examples = "  tfm tokenizer restrict --tokenizer-file a.tok --vocabulary vocab --vocabulary-threshold 50 \\\n"
-                "      --glossary '<url>' --output kept.tok\n"
+    .examples = "  tfm tokenizer restrict --tokenizer-file a.tok --vocabulary vocab \\\n"
+                "      --vocabulary-threshold 50 --glossary '<url>' --output kept.tok\n"
                 "  tfm train --src train.en --tgt train.de --tokenizer-file kept.tok --model en-de\n",
     .options = rows,
     .args_size = sizeof(restrict_args),
