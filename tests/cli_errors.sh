@@ -31,8 +31,7 @@ refused "no size" 2 "--memory is '5X'.*6G" "${train[@]}" m --memory 5X
 refused "no size: a unit and more" 2 "--memory is '5MiBs'" "${train[@]}" m --memory 5MiBs
 refused "no size: negative" 2 "--memory is '-5G'" "${train[@]}" m --memory -5G
 refused "no choice" 2 "'spm', not one of bpe" "${train[@]}" m --tokenizer spm
-refused "unknown tokenizer" 2 "wordpiece.*not one of" "${train[@]}" m --tokenizer wordpiece
-refused "unknown metric" 2 "chrf.*not one of" "$tfm" evaluate --hyp en --ref de --metric chrf
+refused "unknown metric" 2 "meteor.*not one of bleu" "$tfm" evaluate --hyp en --ref de --metric meteor
 refused "unknown preset" 2 "huge" "${train[@]}" m --preset huge
 refused "unknown field" 2 "d_modle" "${train[@]}" m --set d_modle=3
 refused "field without value" 2 "KEY=VALUE" "${train[@]}" m --set d_model
