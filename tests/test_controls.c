@@ -1,7 +1,10 @@
 /* Controls of the search, each against all translations of a tiny model and against a plain restatement of its rule. */
+#include "decode/masks.h"
 #include "decode/search.h"
 #include "decode/terms.h"
 #include "decoding_oracle.h"
+
+#include <float.h>
 
 static tiny t;
 static tfm_terms terms;
@@ -335,6 +338,19 @@ START_TEST(c27_masks_that_leave_nothing_end_the_hypothesis)
 }
 END_TEST
 
+START_TEST(any_ratio_is_a_number_of_tokens)
+{
+    tfm_decoder_options o = {.min_length = 2, .min_ratio = 0.5f};
+
+    ck_assert_uint_eq(tfm_masks_min_length(&o, 3), 2);
+    ck_assert_uint_eq(tfm_masks_min_length(&o, 5), 3);
+    o.min_ratio = FLT_MAX;
+    ck_assert_uint_eq(tfm_masks_min_length(&o, 4096), UINT32_MAX);
+    o.min_ratio = 1e-30f;
+    ck_assert_uint_eq(tfm_masks_min_length(&o, 4096), 2);
+}
+END_TEST
+
 static Suite *controls_suite(void)
 {
     Suite *suite = suite_create("controls");
@@ -345,6 +361,7 @@ static Suite *controls_suite(void)
     tcase_add_test(tc, wide_search_with_terms_finds_the_best_of_all_that_have_them);
     tcase_add_test(tc, terms_that_masks_forbid_leave_a_number);
     tcase_add_test(tc, repetition_penalty_counts_a_token_once);
+    tcase_add_test(tc, any_ratio_is_a_number_of_tokens);
     tcase_add_test(tc, length_norms_by_name);
     tcase_add_test(tc, c27_what_is_forbidden_leaves_its_probability_to_the_others);
     tcase_add_test(tc, c27_masks_that_leave_nothing_end_the_hypothesis);

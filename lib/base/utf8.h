@@ -38,6 +38,17 @@ static inline tfm_text tfm_text_from(tfm_text text, size_t n)
     return n ? (tfm_text){text.data + n, text.size - n} : text;
 }
 
+/* Takes the first line off a text that is not empty, without the LF or CRLF that ends it. */
+static inline tfm_text tfm_text_take_line(tfm_text *text)
+{
+    const char *end = memchr(text->data, '\n', text->size);
+    tfm_text line = {text->data, end ? (size_t)(end - text->data) : text->size};
+
+    *text = tfm_text_from(*text, line.size + (end != NULL));
+    if (line.size && line.data[line.size - 1] == '\r') line.size--;
+    return line;
+}
+
 static inline bool tfm_text_equal(tfm_text a, tfm_text b)
 {
     return a.size == b.size && (!a.size || memcmp(a.data, b.data, a.size) == 0);

@@ -185,10 +185,7 @@ tfm_status tfm_bert_read(tfm_tokenizer *tokenizer, tfm_text file, tfm_error *err
 
     if (invalid != SIZE_MAX) return tfm_fail(error, TFM_E_FORMAT, "vocabulary: not UTF-8 at byte %zu", invalid);
     for (size_t number = 1; status == TFM_OK && file.size; number++) {
-        const char *end = memchr(file.data, '\n', file.size);
-        tfm_text line = {file.data, end ? (size_t)(end - file.data) : file.size};
-        file = tfm_text_from(file, line.size + (end != NULL));
-        if (line.size && line.data[line.size - 1] == '\r') line.size--;
+        const tfm_text line = tfm_text_take_line(&file);
         status = tfm_tokenizer_add_token(tokenizer, line, &inner);
         if (status != TFM_OK) tfm_fail(error, status, "vocabulary, line %zu: %s", number, inner.message);
     }

@@ -179,10 +179,7 @@ tfm_status tfm_wordpiece_read(tfm_tokenizer *tokenizer, tfm_text file, tfm_error
 
     if (invalid != SIZE_MAX) return tfm_fail(error, TFM_E_FORMAT, "vocabulary: not UTF-8 at byte %zu", invalid);
     for (size_t number = 1; status == TFM_OK && file.size; number++) {
-        const char *end = memchr(file.data, '\n', file.size);
-        tfm_text line = {file.data, end ? (size_t)(end - file.data) : file.size};
-        file = tfm_text_from(file, line.size + (end != NULL));
-        if (line.size && line.data[line.size - 1] == '\r') line.size--;
+        const tfm_text line = tfm_text_take_line(&file);
         if (line.size < 3 || line.data[0] != line.data[line.size - 1] || !tfm_wordpiece_is_file(line))
             return tfm_fail(error, TFM_E_FORMAT, "vocabulary, line %zu: no token in quotes", number);
         status = tfm_tokenizer_add_token(tokenizer, (tfm_text){line.data + 1, line.size - 2}, &inner);
