@@ -1179,6 +1179,78 @@ TFM_API tfm_status tfm_compare(tfm_comparison *result, size_t struct_size, const
                                size_t n_hyps, const tfm_text *const *refs, size_t n_refs, uint32_t metric,
                                const void *options, uint32_t n_samples, uint64_t seed, tfm_error *error);
 
+/* How parses are compared. Start from tfm_parseval_options_init(). */
+typedef struct tfm_parseval_options {
+    uint32_t struct_size;           /* set by the _init function: how many bytes the caller knows             */
+    uint32_t reserved;              /* 0                                                                      */
+    const char *parameters;         /* text of a parameter file of EVALB, at most 100 lines of a keyword; NULL (default):
+                                       COLLINS.prm, by which results are usually reported */
+    const tfm_allocator *allocator; /* NULL: malloc                                                           */
+} tfm_parseval_options;
+
+/* What became of a parse (tfm_parseval_row.status). */
+#define TFM_PARSEVAL_VALID        0 /* it was compared                                                     */
+#define TFM_PARSEVAL_NO_WORDS     1 /* skipped: it has no words that count                                 */
+#define TFM_PARSEVAL_OTHER_LENGTH 2 /* an error: not as many words that count as the gold tree             */
+#define TFM_PARSEVAL_OTHER_WORDS  3 /* an error: other words than those of the gold tree                   */
+#define TFM_PARSEVAL_BAD_PARSE    4 /* an error: not a tree                                                */
+#define TFM_PARSEVAL_BAD_GOLD     5 /* an error: the gold tree is none                                     */
+#define TFM_PARSEVAL_TOO_LARGE    6 /* an error: one of them has more than 4,000 words or constituents     */
+
+/* A parse beside its gold tree; counts are 0 unless it is valid. Never grows. */
+typedef struct tfm_parseval_row {
+    uint32_t length;   /* words of the gold tree, without those that DELETE_LABEL_FOR_LENGTH names */
+    uint32_t status;   /* TFM_PARSEVAL_*                                                           */
+    uint32_t matched;  /* constituents that are in both                                            */
+    uint32_t gold;     /* constituents of the gold tree                                            */
+    uint32_t test;     /* constituents of the parse                                                */
+    uint32_t crossing; /* constituents of the parse that cross one of the gold tree                */
+    uint32_t words;    /* that count                                                               */
+    uint32_t tags;     /* of them with the right tag                                               */
+} tfm_parseval_row;
+
+/* What tfm_parseval() found; [0]: of all sentences, [1]: of those of at most cutoff words. Grows at the end. */
+typedef struct tfm_parseval_result {
+    double   f1[2];             /* of recall and precision, percent; 0 when nothing matches                 */
+    double   recall[2];         /* matched_brackets of gold_brackets, percent                               */
+    double   precision[2];      /* matched_brackets of test_brackets, percent                               */
+    double   complete[2];       /* complete_sentences of the valid ones, percent                            */
+    double   crossing[2];       /* crossing_brackets per valid sentence                                     */
+    double   uncrossed[2];      /* uncrossed_sentences of the valid ones, percent                           */
+    double   little_crossed[2]; /* little_crossed_sentences of the valid ones, percent                      */
+    double   tagging[2];        /* tags of words, percent                                                   */
+    uint64_t sentences[2];      /* all                                                                      */
+    uint64_t errors[2];         /* of them that could not be compared; they count in no score               */
+    uint64_t skipped[2];        /* of them that have no words; they count in no score                       */
+    uint64_t matched_brackets[2];         /* constituents that are in both                                  */
+    uint64_t gold_brackets[2];            /* constituents of the gold trees                                 */
+    uint64_t test_brackets[2];            /* constituents of the parses                                     */
+    uint64_t crossing_brackets[2];        /* constituents of the parses that cross one of the gold tree     */
+    uint64_t words[2];                    /* that count                                                     */
+    uint64_t tags[2];                     /* of them with the right tag                                     */
+    uint64_t complete_sentences[2];       /* valid ones with the same constituents in both                  */
+    uint64_t uncrossed_sentences[2];      /* valid ones without crossing brackets                           */
+    uint64_t little_crossed_sentences[2]; /* valid ones with at most two                                    */
+    uint32_t cutoff;            /* CUTOFF_LEN                                                               */
+    uint32_t reserved;          /* 0                                                                        */
+    char     signature[160];    /* "nrefs:1|labels:yes|cutoff:40|prm:(digest)|version:libtransformer-0.2.0" */
+} tfm_parseval_result;
+
+/* Fills *options with the defaults above; pass sizeof *options. NULL is ignored. since 0.2 */
+TFM_API void tfm_parseval_options_init(tfm_parseval_options *options, size_t struct_size);
+
+/*
+ * PARSEVAL (Black et al. 1991) of n parses against one gold tree of each, "(TOP (S (NP (DT this)) ...))", as the program EVALB of
+ * Sekine and Collins computes it from the same parameters. Trees are bytes in any encoding that keeps ASCII. rows: NULL, or [n] to
+ * fill. struct_size = sizeof *result; options NULL: defaults. Unlike EVALB, which stops there or reads on, a line that is no tree is
+ * an error of that sentence alone; a quotation mark among several that QUOTE_LABEL mends is put back once; and a keyword that EVALB
+ * does not know is refused. Time grows with the square of a tree's constituents. Thread safety: any number of calls at once.
+ * returns TFM_OK, TFM_E_INVALID (nothing to judge; more errors than MAX_ERROR lets pass, with rows filled up to there),
+ *         TFM_E_FORMAT (the parameters), TFM_E_UNSUPPORTED (an option that this version does not know), TFM_E_NOMEM. since 0.2
+ */
+TFM_API tfm_status tfm_parseval(tfm_parseval_result *result, size_t struct_size, tfm_parseval_row *rows, const tfm_text *parses,
+                                const tfm_text *gold, size_t n, const tfm_parseval_options *options, tfm_error *error);
+
 /* ------------------------------------------------------------------------------------------------ measuring ---- */
 
 /* How fast a part of the library is on this machine, by itself: for benchmarks and diagnosis. Grows at the end. */

@@ -323,6 +323,10 @@ struct ter_options : tfm_ter_options {
     ter_options() noexcept { tfm_ter_options_init(this, sizeof(tfm_ter_options)); }
 };
 
+struct parseval_options : tfm_parseval_options {
+    parseval_options() noexcept { tfm_parseval_options_init(this, sizeof(tfm_parseval_options)); }
+};
+
 struct pretokenize_options : tfm_pretokenize_options {
     pretokenize_options() noexcept { tfm_pretokenize_options_init(this, sizeof(tfm_pretokenize_options)); }
 };
@@ -934,6 +938,20 @@ inline tfm_metric_result ter(const texts &hyps, const std::vector<texts> &refs, 
     const auto lines = detail::columns(hyps, refs);
     tfm_metric_result out;
     detail::call(tfm_ter, &out, sizeof out, hyps.data(), hyps.size(), lines.data(), lines.size(), &options);
+    return out;
+}
+
+struct parseval_scores {
+    tfm_parseval_result all;
+    std::vector<tfm_parseval_row> rows;
+};
+
+inline parseval_scores parseval(const texts &parses, const texts &gold, const parseval_options &options = {})
+{
+    parseval_scores out;
+    detail::require_equal(parses.size(), "parses", gold.size(), "gold trees");
+    out.rows.resize(parses.size());
+    detail::call(tfm_parseval, &out.all, sizeof out.all, out.rows.data(), parses.data(), gold.data(), gold.size(), &options);
     return out;
 }
 

@@ -54,6 +54,33 @@ check "a comparison with oneself: not significant" grep -q "difference = +0.00, 
 refused "a comparison of sentences" 2 "exclude each other" "$tfm" evaluate --hyp right --baseline wrong --ref right --sentence
 refused "a baseline of other length" 1 "right has 60 lines and hyp has 1" "$tfm" evaluate --hyp right --baseline hyp --ref right
 
+echo "(S (A (x a) (x b)) (x c))" > gold
+echo "(S (x a) (A (x b) (x c)))" > parse
+works "parses" "$tfm" evaluate --hyp parse --ref gold --metric parseval
+check "parses: one of two constituents" equal "$(grep -m 1 FMeasure out)" "Bracketing FMeasure       =  50.00"
+check "parses: signature" grep -q "^signature: nrefs:1|labels:yes|cutoff:40|prm:" out
+works "parses, sentence by sentence" "$tfm" evaluate --hyp parse --ref gold --metric parseval --sentence
+check "parses, sentence by sentence: F1" equal "$(cat out)" "50.00"
+echo "LABELED 0" > rules
+echo "(S (x a) (B (x b) (x c)))" > gold
+works "parses by other rules" "$tfm" evaluate --hyp parse --ref gold --metric parseval --param rules
+check "parses by other rules: labels do not count" equal "$(grep -m 1 FMeasure out)" "Bracketing FMeasure       = 100.00"
+echo "(S (x a)" > broken
+works "no tree" "$tfm" evaluate --hyp broken --ref gold --metric parseval
+check "no tree: which line" grep -q "^line 1: not a tree" err
+check "no tree: no score" equal "$(grep -m 1 FMeasure out)" "Bracketing FMeasure       =    nan"
+printf 'LABELED 1\0\n' > nul
+refused "rules with a NUL" 1 "nul holds a NUL byte" "$tfm" evaluate --hyp parse --ref gold --metric parseval --param nul
+refused "rules of no EVALB" 1 "is no keyword of EVALB" "$tfm" evaluate --hyp parse --ref gold --metric parseval --param gold
+refused "no file of rules" 1 "absent" "$tfm" evaluate --hyp parse --ref gold --metric parseval --param absent
+refused "two gold trees" 2 "one --ref" "$tfm" evaluate --hyp parse --ref gold --ref gold --metric parseval
+evalb=$data/treebank/evalb
+if [ -d "$evalb" ]; then
+    works "EVALB" "$tfm" evaluate --hyp "$evalb/craft300.tst" --ref "$evalb/craft300.gld" --metric parseval \
+        --param "$evalb/COLLINS.prm"
+    check "EVALB: the same report, byte for byte" equal "$(grep -v ^signature out)" "$(cat "$evalb/craft300.COLLINS.rsl")"
+fi
+
 # A system of WMT 2017, whose BLEU the organisers published.
 wmt=$data/bleu/wmt17_en_de
 if [ -d "$wmt" ]; then

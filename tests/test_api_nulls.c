@@ -153,8 +153,13 @@ static void null_mathematics(void)
 {
     const tfm_text *refs = lines_of_text, missing = {NULL, 4};
     tfm_bleu_result r;
+    tfm_parseval_result p;
     tfm_comparison c;
 
+    REFUSED(tfm_parseval(NULL, sizeof p, NULL, lines_of_text, lines_of_text, 3, NULL, NULL));
+    REFUSED(tfm_parseval(&p, sizeof p, NULL, NULL, lines_of_text, 3, NULL, NULL));
+    REFUSED(tfm_parseval(&p, sizeof p, NULL, lines_of_text, NULL, 3, NULL, NULL));
+    REFUSED(tfm_parseval(&p, sizeof p, NULL, lines_of_text, &missing, 1, NULL, NULL));
     REFUSED(tfm_chrf(NULL, sizeof r, lines_of_text, 3, &refs, 1, NULL, NULL));
     REFUSED(tfm_ter(NULL, sizeof r, lines_of_text, 3, &refs, 1, NULL, NULL));
     REFUSED(tfm_compare(NULL, sizeof r, lines_of_text, lines_of_text, 3, &refs, 1, TFM_METRIC_BLEU, NULL, 2, 1, NULL));
@@ -176,6 +181,7 @@ static void null_mathematics(void)
     tfm_bleu_options_init(NULL, sizeof(tfm_bleu_options));
     tfm_chrf_options_init(NULL, sizeof(tfm_chrf_options));
     tfm_ter_options_init(NULL, sizeof(tfm_ter_options));
+    tfm_parseval_options_init(NULL, sizeof(tfm_parseval_options));
     tfm_measure_options_init(NULL, sizeof(tfm_measure_options));
     REFUSED(tfm_measure_product(NULL, 0, 1, 1, 1, NULL, NULL));
 }

@@ -92,6 +92,13 @@ static tfm_status use_ter_options(const void *options)
     return tfm_ter(&r, sizeof r, lines_of_text, 3, &refs, 1, options, &error);
 }
 
+static tfm_status use_parseval_options(const void *options)
+{
+    tfm_parseval_result r;
+
+    return tfm_parseval(&r, sizeof r, NULL, lines_of_text, lines_of_text, 3, options, &error);
+}
+
 static tfm_status use_pretokenize_options(const void *options)
 {
     size_t size;
@@ -148,6 +155,10 @@ static void init_ter(void *o, size_t size)
 {
     tfm_ter_options_init(o, size);
 }
+static void init_parseval(void *o, size_t size)
+{
+    tfm_parseval_options_init(o, size);
+}
 static void init_load(void *o, size_t size)
 {
     tfm_load_options_init(o, size);
@@ -180,6 +191,7 @@ static const struct {
     {sizeof(tfm_bleu_options), sizeof(tfm_bleu_options), init_bleu, use_bleu_options},
     {sizeof(tfm_chrf_options), sizeof(tfm_chrf_options), init_chrf, use_chrf_options},
     {sizeof(tfm_ter_options), sizeof(tfm_ter_options), init_ter, use_ter_options},
+    {sizeof(tfm_parseval_options), sizeof(tfm_parseval_options), init_parseval, use_parseval_options},
     {sizeof(tfm_pretokenize_options), sizeof(tfm_pretokenize_options), init_pretokenize, use_pretokenize_options},
     {sizeof(tfm_measure_options), sizeof(tfm_measure_options), init_measure, use_measure_options},
     {sizeof(tfm_load_options), sizeof(tfm_load_options), init_load, use_load_options},

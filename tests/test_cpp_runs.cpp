@@ -398,6 +398,19 @@ START_TEST(other_metrics_and_significance)
 }
 END_TEST
 
+START_TEST(scores_of_parses)
+{
+    const tfm::texts gold = {"(S (A (x a) (x b)) (x c))", "(S (x a))"}, parses = {"(S (x a) (A (x b) (x c)))", ""};
+    const tfm::parseval_scores scores = tfm::parseval(parses, gold);
+    ck_assert(near(scores.all.f1[0], 50, 1e-9) && scores.all.skipped[0] == 1);
+    ck_assert(scores.rows.size() == 2 && scores.rows[0].crossing == 1 && scores.rows[1].status == TFM_PARSEVAL_NO_WORDS);
+    tfm::parseval_options rules;
+    rules.parameters = "EQ_LABEL";
+    require_status(TFM_E_FORMAT, "two values are wanted", [&] { tfm::parseval(parses, gold, rules); });
+    require_status(TFM_E_INVALID, "1 parses, but 2 gold trees", [&] { tfm::parseval({"x"}, gold); });
+}
+END_TEST
+
 START_TEST(bleu_of_several_references)
 {
     const strings hyps = {"the cat sat on the mat", "there is a dog here"};
@@ -444,5 +457,6 @@ int main()
                       trainers_move_with_their_lambdas, training_is_cancelled, what_progress_throws_comes_out_of_run,
                       ranks_are_summed_by_a_lambda, trainers_tell_their_log, n_best_lists, pairs_are_scored, samples_are_repeatable, terms_appear, translations_begin_with_their_prefix, what_is_forbidden_does_not_come,
                       attention_of_a_pair, translation_is_watched_and_cancelled, time_is_accounted_for,
-                      attention_on_buffers, bleu_of_several_references, other_metrics_and_significance, measuring, versions_agree});
+                      attention_on_buffers, bleu_of_several_references, other_metrics_and_significance, scores_of_parses, measuring,
+                      versions_agree});
 }

@@ -38,6 +38,7 @@ CLASSES = {
     "ProfileKind": (r"TFM_PROFILE_(\w+)", "What an entry of a profile counts."),
     "BleuTokenize": (r"TFM_BLEU_TOKENIZE_(\w+)", "How BLEU cuts its text."),
     "BleuSmooth": (r"TFM_BLEU_SMOOTH_(\w+)", "What BLEU makes of a precision of zero."),
+    "ParsevalStatus": (r"TFM_PARSEVAL_(\w+)", "What became of a parse."),
     "MetricKind": (r"TFM_METRIC_(\w+)", "How translations are judged."),
 }
 VERSION = re.compile(r"TFM_VERSION_(MAJOR|MINOR|PATCH)")
@@ -66,8 +67,10 @@ RECORDS = {
     "tfm_metric_result": "MetricResult",
     "tfm_comparison": "Comparison",
     "tfm_measurement": "Measurement",
+    "tfm_parseval_row": "ParsevalRow",
+    "tfm_parseval_result": "ParsevalResult",
 }
-INTERNAL = {"tfm_error", "tfm_allocator", "tfm_text", "tfm_ids", "tfm_parameter", "tfm_request"}
+INTERNAL = {"tfm_error", "tfm_allocator", "tfm_text", "tfm_ids", "tfm_parameter", "tfm_request", "tfm_parseval_options"}
 # The package owns these: memory comes from malloc, user pointers are closures, and a trainer is iterated.
 NOT_OPTIONS = {"struct_size", "reserved", "allocator", "log_user", "progress_user", "reduce_user",
                "n_forbidden"}

@@ -1,15 +1,16 @@
-/* tfm evaluate: BLEU, chrF and TER with the signature that says which, and whether a system beats another. */
+/* tfm evaluate: BLEU, chrF, TER and F1 of parses with the signature that says which, and whether a system beats another. */
 #include "commands.h"
 #include "console.h"
+#include "parse_report.h"
 #include "text_file.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_REFERENCES = 64 };
+enum { MOST_REFERENCES = 64, METRIC_PARSEVAL = TFM_METRIC_TER + 1 /* it has its own report */ };
 
 typedef struct evaluate_args {
-    const char *hyp, *baseline;
+    const char *hyp, *baseline, *param;
     string_list refs;
     uint32_t metric, tokenize, smooth, sentence, replace_invalid, lowercase, samples;
     uint64_t seed;
@@ -26,9 +27,9 @@ static const option_row rows[] = {
     {"hyp", "FILE", "translations to judge, one a line; '-' is standard input", OPTION_TEXT, .required = true, AT(hyp)},
     {"ref", "FILE", "reference translations, as many lines; give it several times for several references", OPTION_LIST,
      .required = true, AT(refs)},
-    {"metric", "bleu|chrf|ter",
-     "what is computed: bleu (Papineni et al. 2002), chrf (Popovic 2015) or, less being better, ter (Snover et al. 2006)", OPTION_CHOICE,
-     AT(metric)},
+    {"metric", "bleu|chrf|ter|parseval",
+     "what is computed: bleu (Papineni et al. 2002), chrf (Popovic 2015), less being better, ter (Snover et al. 2006), or of trees "
+     "in brackets parseval (Black et al. 1991), as EVALB reports it", OPTION_CHOICE, AT(metric)},
     {"lowercase", NULL, "bleu, chrf: ignore the case of letters", OPTION_FLAG, AT(lowercase)},
     {"sentence", NULL, "the score of each line instead of the corpus", OPTION_FLAG, AT(sentence)},
     {"replace-invalid", NULL, "invalid UTF-8 becomes U+FFFD instead of an error", OPTION_FLAG, AT(replace_invalid)},
@@ -53,6 +54,8 @@ static const option_row rows[] = {
     {"normalize", NULL, "set off punctuation first", OPTION_FLAG, AT(ter.normalized)},
     {"no-punctuation", NULL, "remove punctuation", OPTION_FLAG, AT(ter.no_punctuation)},
     {"asian-support", NULL, "the two above know Chinese and Japanese", OPTION_FLAG, AT(ter.asian_support)},
+    {.kind = OPTION_HEADING, .help = "PARSEVAL"},
+    {"param", "FILE", "a parameter file of EVALB: what counts, and what is taken for the same; default: COLLINS.prm", OPTION_TEXT, AT(param)},
     {.kind = OPTION_HEADING, .help = "Significance"},
     {"baseline", "FILE", "translations of another system: is the one of --hyp better? Paired bootstrap resampling (Koehn 2004)", OPTION_TEXT,
      AT(baseline)},
@@ -79,6 +82,8 @@ static int read_all(evaluation *e)
     int code = EXIT_SUCCESS;
     if (args->refs.size > MOST_REFERENCES)
         return console_usage("%zu --ref, more than %d", args->refs.size, MOST_REFERENCES);
+    if (args->metric == METRIC_PARSEVAL && (args->baseline || args->refs.size > 1))
+        return console_usage("--metric parseval takes one --ref and no --baseline");
     if (args->baseline && args->sentence) return console_usage("--baseline and --sentence exclude each other");
     e->n_refs = args->refs.size;
     if (!text_lines_read(&e->hyp, args->hyp, args->replace_invalid)) return EXIT_FAILURE;
@@ -192,7 +197,7 @@ static void settle(evaluate_args *args)
                                           TFM_BLEU_TOKENIZE_CHAR, TFM_BLEU_TOKENIZE_ZH};
     static const uint32_t smoothings[] = {TFM_BLEU_SMOOTH_EXP, TFM_BLEU_SMOOTH_NONE, TFM_BLEU_SMOOTH_FLOOR,
                                           TFM_BLEU_SMOOTH_ADD_K};
-    static const uint32_t metrics[] = {TFM_METRIC_BLEU, TFM_METRIC_CHRF, TFM_METRIC_TER};
+    static const uint32_t metrics[] = {TFM_METRIC_BLEU, TFM_METRIC_CHRF, TFM_METRIC_TER, METRIC_PARSEVAL};
 
     args->metric = metrics[args->metric];
     args->bleu.tokenize = tokenizers[args->tokenize];
@@ -209,7 +214,8 @@ static int run(void *place, const string_list *operands)
     evaluation e = {.args = args};
     settle(args);
     int code = read_all(&e);
-    if (!code) code = args->baseline ? print_comparison(&e) : args->sentence ? print_sentences(&e) : print_corpus(&e);
+    if (!code && args->metric == METRIC_PARSEVAL) code = parse_report_print(&e.hyp, &e.refs[0], args->param, args->sentence);
+    else if (!code) code = args->baseline ? print_comparison(&e) : args->sentence ? print_sentences(&e) : print_corpus(&e);
     text_lines_clear(&e.hyp);
     text_lines_clear(&e.baseline);
     for (size_t r = 0; r < MOST_REFERENCES; r++) text_lines_clear(&e.refs[r]);
@@ -218,7 +224,7 @@ static int run(void *place, const string_list *operands)
 
 const command command_evaluate = {
     .name = "evaluate",
-    .summary = "scores translations against references",
+    .summary = "scores translations or parses against references",
     .usage = "--hyp FILE --ref FILE [options]",
     .text = "Prints BLEU (Papineni et al. 2002), from 0 to 100, more being better, with the precision of each n-gram "
             "order, and a signature that tells how it was computed: figures are comparable only when their signatures "
@@ -228,6 +234,7 @@ const command command_evaluate = {
                 "  tfm evaluate --hyp test.out --ref test.lc.tok.de --tokenize none --smooth none\n"
                 "  tfm evaluate --hyp test.out --ref a.de --ref b.de --sentence > scores\n"
                 "  tfm evaluate --hyp test.out --ref test.de --metric chrf --word-order 2\n"
+                "  tfm evaluate --hyp test.trees --ref gold.trees --metric parseval\n"
                 "  tfm evaluate --hyp new.out --baseline old.out --ref test.de\n",
     .options = rows,
     .args_size = sizeof(evaluate_args),

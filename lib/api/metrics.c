@@ -3,12 +3,14 @@
 #include "eval/bleu.h"
 #include "eval/bootstrap.h"
 #include "eval/chrf.h"
+#include "eval/parseval.h"
 #include "eval/ter.h"
 
 enum {
     BLEU_SIZE_MIN = offsetof(tfm_bleu_options, allocator) + sizeof(void *),
     CHRF_SIZE_MIN = offsetof(tfm_chrf_options, allocator) + sizeof(void *),
     TER_SIZE_MIN = offsetof(tfm_ter_options, allocator) + sizeof(void *),
+    PARSEVAL_SIZE_MIN = offsetof(tfm_parseval_options, allocator) + sizeof(void *),
     MOST_SAMPLES = 1000000,
 };
 
@@ -31,6 +33,13 @@ void tfm_ter_options_init(tfm_ter_options *options, size_t struct_size)
     const tfm_ter_options defaults = tfm_ter_defaults();
 
     tfm_options_fill(options, struct_size, &defaults, sizeof defaults);
+}
+
+static const tfm_parseval_options parseval_defaults = {.struct_size = sizeof(tfm_parseval_options)};
+
+void tfm_parseval_options_init(tfm_parseval_options *options, size_t struct_size)
+{
+    tfm_options_fill(options, struct_size, &parseval_defaults, sizeof parseval_defaults);
 }
 
 static tfm_status check_texts(const char *name, size_t number, const tfm_text *texts, size_t n, tfm_error *error)
@@ -198,5 +207,49 @@ tfm_status tfm_compare(tfm_comparison *result, size_t struct_size, const tfm_tex
     if (status == TFM_OK) status = tfm_bootstrap(&full, &m, corpora, n_samples, seed, error);
     if (status == TFM_OK) tfm_result_write(result, struct_size, &full, sizeof full);
     tfm_metric_close(&m);
+    return status;
+}
+
+/* The message of the error that is one too many. EVALB stops when it has met MAX_ERROR + 2. */
+static tfm_status too_many(const tfm_parseval_result *sums, const tfm_parse_rules *rules, size_t line, tfm_error *error)
+{
+    return tfm_fail(error, TFM_E_INVALID, "line %zu is error %llu, more than MAX_ERROR %u lets pass: are these parses of these sentences?",
+                    line, (unsigned long long)sums->errors[0], rules->max_errors);
+}
+
+static tfm_status compare_parses(tfm_parseval_state *state, tfm_parseval_result *full, tfm_parseval_row *rows, const tfm_text *parses,
+                                 const tfm_text *gold, size_t n, tfm_error *error)
+{
+    for (size_t i = 0; i < n; i++) {
+        tfm_parseval_row row;
+
+        tfm_parseval_compare(state, &row, parses[i], gold[i]);
+        tfm_parseval_add(full, &row, &state->rules);
+        if (rows) rows[i] = row;
+        if (full->errors[0] > (uint64_t)state->rules.max_errors + 1) return too_many(full, &state->rules, i + 1, error);
+    }
+    tfm_parseval_finish(full, &state->rules);
+    return TFM_OK;
+}
+
+tfm_status tfm_parseval(tfm_parseval_result *result, size_t struct_size, tfm_parseval_row *rows, const tfm_text *parses,
+                        const tfm_text *gold, size_t n, const tfm_parseval_options *options, tfm_error *error)
+{
+    TFM_OWN_ARITHMETIC;
+    const tfm_corpus corpus = {parses, n, &gold, 1};
+    tfm_parseval_options used = parseval_defaults;
+    tfm_parseval_result full = {0};
+
+    if (!result) return tfm_fail(error, TFM_E_INVALID, "result is NULL");
+    tfm_status status = options ? tfm_options_read(&used, sizeof used, PARSEVAL_SIZE_MIN, options, error) : TFM_OK;
+    if (status == TFM_OK) status = check_corpus(&corpus, error);
+    if (status != TFM_OK) return status;
+    const tfm_allocator a = tfm_allocator_or_default(used.allocator);
+    tfm_parseval_state *state = tfm_alloc_unset(&a, 1, sizeof *state);
+    if (!state) return tfm_fail(error, TFM_E_NOMEM, "no memory for two trees");
+    status = tfm_parse_rules_read(&state->rules, used.parameters, error);
+    if (status == TFM_OK) status = compare_parses(state, &full, rows, parses, gold, n, error);
+    if (status == TFM_OK) tfm_result_write(result, struct_size, &full, sizeof full);
+    tfm_free(&a, state, 1, sizeof *state);
     return status;
 }

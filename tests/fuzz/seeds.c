@@ -175,6 +175,18 @@ static void write_sentencepiece(void)
     }
 }
 
+static void write_trees(void)
+{
+    static const char *const texts[] = {
+        "(TOP (S-X (NP (`` \") (NN a)) (VP (VB b) (NP=1 (-NONE- *)) (. .))))\n(S (NP (POS \") (NN a)) (VP (VB b)))\n",
+        "DELETE_LABEL ''\nDELETE_LABEL_FOR_LENGTH X\nQUOTE_LABEL POS\nQUOTE_LABEL ''\nEQ_LABEL A B\nEQ_WORD x y\nLABELED 1\nCUTOFF_LEN 3\n"
+        "MAX_ERROR 9\nDEBUG 0\n#\n\n(S (A (C x) ('' ')) (D z))\n(S (B (C y) (POS ')) (D z))\n(S (A x))\n\n",
+    };
+
+    write_text("parseval", "collins", texts[0]);
+    write_text("parseval", "rules", texts[1]);
+}
+
 /* The first character says language and options; see fuzz_pretokenize.c. */
 static void write_words(void)
 {
@@ -211,6 +223,7 @@ static void write_texts(void)
         write_text("lines", name, texts[i]);
     }
     write_words();
+    write_trees();
     gzFile file = gzopen(place("lines", "gzip"), "wb");
     FUZZ_REQUIRE(file && gzputs(file, "a line\nand another\r\nthe last") > 0 && gzclose(file) == Z_OK);
 }

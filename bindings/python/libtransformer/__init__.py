@@ -11,17 +11,17 @@ failure is a TransformerError.
 from . import measure
 from ._library import lib as _lib
 from .constants import (Activation, AttentionKind, BleuSmooth, BleuTokenize, Dtype, Event, Export, Init, Language,
-                        LengthNorm, LogLevel, MetricKind, NormOrder, Positions, ProfileKind, Sharing, Smoothing,
-                        Special, Start, Status, StopRule, TokenizerKind)
+                        LengthNorm, LogLevel, MetricKind, NormOrder, ParsevalStatus, Positions, ProfileKind, Sharing,
+                        Smoothing, Special, Start, Status, StopRule, TokenizerKind)
 from .errors import (BusyError, CancelledError, ClosedError, FileError, FormatError, InvalidError, OutOfMemoryError,
                      TransformerError, UnsupportedError)
-from .evaluation import bleu, chrf, compare, ter
+from .evaluation import bleu, chrf, compare, parseval, ter
 from .mathematics import attention
 from .model import Model, Parameters, model_costs
 from .options import (AttentionOptions, BleuOptions, ChrfOptions, LoadOptions, MeasureOptions, ModelOptions,
                       PretokenizeOptions, TerOptions, TokenizerOptions, TrainerOptions, TranslatorOptions)
-from .records import (BleuResult, Comparison, DataReport, Measurement, MetricResult, Metrics, ModelCosts, ProfileEntry,
-                      SpecialIds)
+from .records import (BleuResult, Comparison, DataReport, Measurement, MetricResult, Metrics, ModelCosts, ParsevalResult,
+                      ParsevalRow, ProfileEntry, SpecialIds)
 from .tokenizer import Tokenizer, detokenize, pretokenize, utf8_check, utf8_repair
 from .trainer import Trainer
 from .translator import Hypothesis, Score, Translator
@@ -31,10 +31,11 @@ __all__ = [
     "BusyError", "CancelledError", "ChrfOptions", "ClosedError", "Comparison", "DataReport", "Dtype", "Event", "Export",
     "FileError", "FormatError", "Hypothesis", "Init", "InvalidError", "Language", "LengthNorm", "LoadOptions", "LogLevel",
     "MeasureOptions", "Measurement", "MetricKind", "MetricResult", "Metrics", "Model", "ModelCosts", "ModelOptions",
-    "NormOrder", "OutOfMemoryError", "Parameters", "Positions", "PretokenizeOptions", "ProfileEntry", "ProfileKind", "Score", "Sharing",
+    "NormOrder", "OutOfMemoryError", "Parameters", "ParsevalResult", "ParsevalRow",
+    "ParsevalStatus", "Positions", "PretokenizeOptions", "ProfileEntry", "ProfileKind", "Score", "Sharing",
     "Smoothing", "Special", "SpecialIds", "Start", "Status", "StopRule", "TerOptions", "Tokenizer", "TokenizerKind",
     "TokenizerOptions", "Trainer", "TrainerOptions", "TransformerError", "Translator", "TranslatorOptions",
-    "UnsupportedError", "attention", "bleu", "chrf", "compare", "detokenize", "measure", "model_costs", "pretokenize", "status_name", "ter",
+    "UnsupportedError", "attention", "bleu", "chrf", "compare", "detokenize", "measure", "model_costs", "parseval", "pretokenize", "status_name", "ter",
     "utf8_check", "utf8_repair", "version",
 ]
 __version__: str = _lib.tfm_version().decode()

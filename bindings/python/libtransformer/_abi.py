@@ -385,6 +385,56 @@ class tfm_comparison(Structure):
     ]
 
 
+class tfm_parseval_options(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("reserved", c_uint32),
+        ("parameters", c_char_p),
+        ("allocator", POINTER(tfm_allocator)),
+    ]
+
+
+class tfm_parseval_row(Structure):
+    _fields_ = [
+        ("length", c_uint32),
+        ("status", c_uint32),
+        ("matched", c_uint32),
+        ("gold", c_uint32),
+        ("test", c_uint32),
+        ("crossing", c_uint32),
+        ("words", c_uint32),
+        ("tags", c_uint32),
+    ]
+
+
+class tfm_parseval_result(Structure):
+    _fields_ = [
+        ("f1", c_double * 2),
+        ("recall", c_double * 2),
+        ("precision", c_double * 2),
+        ("complete", c_double * 2),
+        ("crossing", c_double * 2),
+        ("uncrossed", c_double * 2),
+        ("little_crossed", c_double * 2),
+        ("tagging", c_double * 2),
+        ("sentences", c_uint64 * 2),
+        ("errors", c_uint64 * 2),
+        ("skipped", c_uint64 * 2),
+        ("matched_brackets", c_uint64 * 2),
+        ("gold_brackets", c_uint64 * 2),
+        ("test_brackets", c_uint64 * 2),
+        ("crossing_brackets", c_uint64 * 2),
+        ("words", c_uint64 * 2),
+        ("tags", c_uint64 * 2),
+        ("complete_sentences", c_uint64 * 2),
+        ("uncrossed_sentences", c_uint64 * 2),
+        ("little_crossed_sentences", c_uint64 * 2),
+        ("cutoff", c_uint32),
+        ("reserved", c_uint32),
+        ("signature", c_char * 160),
+    ]
+
+
 class tfm_measurement(Structure):
     _fields_ = [
         ("name", c_char_p),
@@ -514,6 +564,9 @@ PROTOTYPES: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
         c_size_t, POINTER(tfm_ter_options), POINTER(tfm_error))),
     "tfm_compare": (c_int, (POINTER(tfm_comparison), c_size_t, POINTER(tfm_text), POINTER(tfm_text), c_size_t,
         POINTER(POINTER(tfm_text)), c_size_t, c_uint32, c_void_p, c_uint32, c_uint64, POINTER(tfm_error))),
+    "tfm_parseval_options_init": (None, (POINTER(tfm_parseval_options), c_size_t)),
+    "tfm_parseval": (c_int, (POINTER(tfm_parseval_result), c_size_t, POINTER(tfm_parseval_row), POINTER(tfm_text),
+        POINTER(tfm_text), c_size_t, POINTER(tfm_parseval_options), POINTER(tfm_error))),
     "tfm_measure_options_init": (None, (POINTER(tfm_measure_options), c_size_t)),
     "tfm_measure_kernel_count": (c_size_t, ()),
     "tfm_measure_twin_count": (c_size_t, ()),

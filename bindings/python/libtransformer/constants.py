@@ -301,3 +301,24 @@ class MetricKind(IntEnum):
     BLEU = 0
     CHRF = 1
     TER = 2
+
+
+class ParsevalStatus(IntEnum):
+    """What became of a parse.
+
+    VALID: it was compared
+    NO_WORDS: skipped: it has no words that count
+    OTHER_LENGTH: an error: not as many words that count as the gold tree
+    OTHER_WORDS: an error: other words than those of the gold tree
+    BAD_PARSE: an error: not a tree
+    BAD_GOLD: an error: the gold tree is none
+    TOO_LARGE: an error: one of them has more than 4,000 words or constituents
+    """
+
+    VALID = 0
+    NO_WORDS = 1
+    OTHER_LENGTH = 2
+    OTHER_WORDS = 3
+    BAD_PARSE = 4
+    BAD_GOLD = 5
+    TOO_LARGE = 6

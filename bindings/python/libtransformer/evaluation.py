@@ -1,15 +1,15 @@
 """Metrics of translations."""
 from ctypes import POINTER, Array, Structure, byref, c_void_p, cast, sizeof
-from typing import TYPE_CHECKING, Any, Dict, List, Sequence, Tuple, Type, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Type, Union
 
 from ._abi import (tfm_bleu_options, tfm_bleu_result, tfm_chrf_options, tfm_comparison, tfm_metric_result,
-                   tfm_ter_options, tfm_text)
-from ._convert import Line, fill, record, same_length, texts
+                   tfm_parseval_options, tfm_parseval_result, tfm_parseval_row, tfm_ter_options, tfm_text)
+from ._convert import Line, encoded, fill, record, same_length, texts
 from ._library import lib
 from .constants import MetricKind
 from .errors import checked
 from .options import BleuOptions, ChrfOptions, TerOptions
-from .records import BleuResult, Comparison, MetricResult
+from .records import BleuResult, Comparison, MetricResult, ParsevalResult, ParsevalRow
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -45,6 +45,21 @@ def ter(hypotheses: Sequence[Line], references: References, **options: "Unpack[T
     result = tfm_metric_result()
     _judge(lib.tfm_ter, result, hypotheses, references, _filled(MetricKind.TER, dict(options), "ter()"))
     return record(MetricResult, result)
+
+
+def parseval(parses: Sequence[Line], gold: Sequence[Line],
+             parameters: Optional[Line] = None) -> Tuple[ParsevalResult, List[ParsevalRow]]:
+    """Labelled recall, precision and F1 of parses as EVALB computes them, and the row of each.
+
+    parameters: the text of one of EVALB's parameter files, COLLINS.prm unless given.
+    """
+    lines, trees = texts(parses, "parses"), texts(gold, "gold")
+    same_length(lines, trees, "parses and gold trees")
+    result, rows, struct = tfm_parseval_result(), (tfm_parseval_row * len(lines))(), tfm_parseval_options()
+    lib.tfm_parseval_options_init(byref(struct), sizeof(struct))
+    struct.parameters = None if parameters is None else encoded(parameters)
+    checked(lib.tfm_parseval, byref(result), sizeof(result), rows, lines, trees, len(lines), byref(struct))
+    return record(ParsevalResult, result), [record(ParsevalRow, row) for row in rows]
 
 
 def compare(baseline: Sequence[Line], hypotheses: Sequence[Line], references: References, metric: MetricKind = MetricKind.BLEU,

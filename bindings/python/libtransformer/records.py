@@ -191,6 +191,82 @@ class Comparison:
 
 
 @dataclass(frozen=True)
+class ParsevalRow:
+    """A parse beside its gold tree; counts are 0 unless it is valid. Never grows.
+
+    length: words of the gold tree, without those that DELETE_LABEL_FOR_LENGTH names
+    status: ParsevalStatus
+    matched: constituents that are in both
+    gold: constituents of the gold tree
+    test: constituents of the parse
+    crossing: constituents of the parse that cross one of the gold tree
+    words: that count
+    tags: of them with the right tag
+    """
+
+    length: int
+    status: int
+    matched: int
+    gold: int
+    test: int
+    crossing: int
+    words: int
+    tags: int
+
+
+@dataclass(frozen=True)
+class ParsevalResult:
+    """What tfm_parseval() found; [0]: of all sentences, [1]: of those of at most cutoff words.
+
+    f1: of recall and precision, percent; 0 when nothing matches
+    recall: matched_brackets of gold_brackets, percent
+    precision: matched_brackets of test_brackets, percent
+    complete: complete_sentences of the valid ones, percent
+    crossing: crossing_brackets per valid sentence
+    uncrossed: uncrossed_sentences of the valid ones, percent
+    little_crossed: little_crossed_sentences of the valid ones, percent
+    tagging: tags of words, percent
+    sentences: all
+    errors: of them that could not be compared; they count in no score
+    skipped: of them that have no words; they count in no score
+    matched_brackets: constituents that are in both
+    gold_brackets: constituents of the gold trees
+    test_brackets: constituents of the parses
+    crossing_brackets: constituents of the parses that cross one of the gold tree
+    words: that count
+    tags: of them with the right tag
+    complete_sentences: valid ones with the same constituents in both
+    uncrossed_sentences: valid ones without crossing brackets
+    little_crossed_sentences: valid ones with at most two
+    cutoff: CUTOFF_LEN
+    signature: "nrefs:1|labels:yes|cutoff:40|prm:(digest)|version:libtransformer-0.2.0"
+    """
+
+    f1: Tuple[float, ...]
+    recall: Tuple[float, ...]
+    precision: Tuple[float, ...]
+    complete: Tuple[float, ...]
+    crossing: Tuple[float, ...]
+    uncrossed: Tuple[float, ...]
+    little_crossed: Tuple[float, ...]
+    tagging: Tuple[float, ...]
+    sentences: Tuple[int, ...]
+    errors: Tuple[int, ...]
+    skipped: Tuple[int, ...]
+    matched_brackets: Tuple[int, ...]
+    gold_brackets: Tuple[int, ...]
+    test_brackets: Tuple[int, ...]
+    crossing_brackets: Tuple[int, ...]
+    words: Tuple[int, ...]
+    tags: Tuple[int, ...]
+    complete_sentences: Tuple[int, ...]
+    uncrossed_sentences: Tuple[int, ...]
+    little_crossed_sentences: Tuple[int, ...]
+    cutoff: int
+    signature: str
+
+
+@dataclass(frozen=True)
 class Measurement:
     """How fast a part of the library is on this machine, by itself: for benchmarks and diagnosis.
 

@@ -86,6 +86,19 @@ def test_chrf_and_ter():
         tfm.ter(hypotheses, references[:1])
 
 
+def test_parseval():
+    gold, parses = ["(S (A (x a) (x b)) (x c))", "(S (x a))"], ["(S (x a) (B (x b) (x c)))", ""]
+    result, rows = tfm.parseval(parses, gold)
+    assert result.f1[0] == pytest.approx(50) and result.skipped == (1, 1)
+    assert (rows[0].crossing, rows[0].matched, rows[0].gold) == (1, 1, 2)
+    assert rows[1].status == tfm.ParsevalStatus.NO_WORDS
+    assert tfm.parseval(parses, gold, "CUTOFF_LEN 1\nLABELED 0")[0].sentences == (2, 1)
+    with pytest.raises(tfm.FormatError, match='line 1: "X" is no keyword'):
+        tfm.parseval(parses, gold, parameters="X 1")
+    with pytest.raises(tfm.InvalidError, match="not as many"):
+        tfm.parseval(parses, gold[:1])
+
+
 def test_compare():
     references = [f"sentence number {i} is here" for i in range(40)]
     worse = [line.replace("is here", "was there") for line in references]
