@@ -1,0 +1,61 @@
+# Shared by the experiments, which source it: the program, trainings that go on where they stopped, means.
+# TFM names the program when it is not the release build of this tree; THREADS how many processors to use, 0: all.
+# shellcheck shell=bash
+export LC_ALL=C
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+tfm=${TFM-$root/build/release/examples/cli/tfm}
+threads=${THREADS-0}
+
+say() { printf '\n== %s\n' "$*"; }
+usage() { sed -n '2,/^[^#]/{ s/^# \{0,1\}//; t show; b; :show p; }' "$0" >&2; exit "${1-2}"; }
+
+need_tfm()
+{
+    command -v "$tfm" > /dev/null && return
+    echo "$tfm is not there: build it (meson setup build/release --buildtype=release && ninja -C build/release), or name it by TFM" >&2
+    exit 1
+}
+
+# The lines of FILE or FILE.gz.
+lines() # FILE
+{
+    if [ -e "$1" ]; then cat "$1"
+    elif [ -e "$1.gz" ]; then zcat "$1.gz"
+    else echo "neither $1 nor $1.gz is there" >&2; return 1
+    fi
+}
+
+# Trains MODEL and logs beside it, or goes on from its last checkpoint; a MODEL that exists is left as it is.
+train() # MODEL OPTIONS...
+{
+    local model=$1 resume=()
+    shift
+    if [ -e "$model" ]; then echo "$model exists: nothing to train"; return; fi
+    if compgen -G "$model-*.ckpt" > /dev/null; then resume=(--resume); fi
+    "$tfm" train --model "$model" --log "$model.csv" --threads "$threads" "${resume[@]}" "$@"
+    rm -f "$model"-*.ckpt
+}
+
+# One column of numbers to "mean +- standard deviation"; the mean alone of a single one.
+mean() # [DECIMALS]
+{
+    awk -v d="${1-2}" '{ n++; s += $1; q += $1 * $1 }
+        END { printf "%.*f", d, s / n; if (n > 1) printf " +- %.*f", d, sqrt((q - s * s / n) / (n - 1)) }'
+}
+
+# Writes SET.en and SET.LANGUAGE of Multi30k into OUT, lower-cased words with normal punctuation: the corpus' own files
+# of them, or what Moses' scripts would make of the raw text. FIRST, unless empty, is how many lines of each.
+multi30k() # DATA OUT LANGUAGE FIRST SET...
+{
+    local data=$1 out=$2 to=$3 first=$4 set language
+    shift 4
+    for set; do
+        for language in en "$to"; do
+            [ ! -s "$out/$set.$language" ] || continue
+            if compgen -G "$data/$set.lc.norm.tok.$language*" > /dev/null; then lines "$data/$set.lc.norm.tok.$language"
+            else lines "$data/$set.$language" | "$tfm" tokenizer pretokenize --language "$language" --lowercase --normalize
+            fi | sed ${first:+-n "1,${first}p"} > "$out/$set.$language.part"
+            mv "$out/$set.$language.part" "$out/$set.$language"
+        done
+    done
+}

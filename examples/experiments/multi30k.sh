@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Multi30k, task 1, text only: preset tiny on 29,000 pairs, scored on three test sets as Wu et al. 2021 (ACL) did:
+# lower-cased tokenised BLEU, beam 5, mean of the last ten epochs' checkpoints.
+# Usage: multi30k.sh [--to de|fr] [--seeds "1 2 3"] [--epochs N] [--out FOLDER] [--dry-run] DATA [TRAIN OPTIONS]
+#   DATA            has train.en, train.de, val.en ... test_2017_mscoco.de, or the *.lc.norm.tok.* made from them,
+#                   plain or .gz: data/task1 of github.com/multi30k/dataset (for research only)
+#   --to LANGUAGE   translate English to it; default de
+#   --seeds LIST    a training for each; default 1
+#   --epochs N      default 60
+#   --out FOLDER    models, logs, translations and results.md; default build/multi30k
+#   --dry-run       60 pairs and a few steps: does everything work?
+#   TRAIN OPTIONS   further options of 'tfm train', to improve on the recipe
+# A stopped run goes on when the same command is given again.
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+to=de seeds=1 epochs=60 out=$root/build/multi30k dry='' data=''
+while [ $# -gt 0 ]; do
+    case $1 in
+    --to) to=$2; shift ;;
+    --seeds) seeds=$2; shift ;;
+    --epochs) epochs=$2; shift ;;
+    --out) out=$2; shift ;;
+    --dry-run) dry=60 ;;
+    -h | --help) usage 0 ;;
+    -*) usage ;;
+    *) data=$1; shift; break ;;
+    esac
+    shift
+done
+[ -n "$data" ] || usage
+need_tfm
+merges=1000 limits=(--epochs "$epochs" --average 10 --keep 12 --patience 10)
+[ -z "$dry" ] || merges=100 limits=(--steps 6 --batch-tokens 256 --checkpoint-every 2 --average 3)
+mkdir -p "$out"
+
+tests='test_2016_flickr test_2017_flickr test_2017_mscoco'
+# shellcheck disable=SC2086 # lists
+multi30k "$data" "$out" "$to" "$dry" train val $tests
+
+for seed in $seeds; do
+    model=$out/en-$to-$seed.tfm
+    say "Training $model"
+    train "$model" --src "$out/train.en" --tgt "$out/train.$to" --valid-src "$out/val.en" --valid-tgt "$out/val.$to" \
+        --tokenizer subword-nmt --merges "$merges" --preset tiny --batch-tokens 2048 --lr-scale 1.8 --warmup 1500 \
+        --dropout 0.3 --clip 25 "${limits[@]}" --seed "$seed" "$@"
+    for set in val $tests; do
+        "$tfm" translate --model "$model" --beam 5 --alpha 1 --threads "$threads" --quiet < "$out/$set.en" > "$out/$set.$seed.out"
+        "$tfm" evaluate --hyp "$out/$set.$seed.out" --ref "$out/$set.$to" --tokenize none > "$out/$set.$seed.bleu"
+        printf '%-18s' $set
+        cat "$out/$set.$seed.bleu"
+    done
+done
+
+say "$out/results.md"
+{
+    echo "| seed | dev | test_2016 | test_2017 | MSCOCO |"
+    echo "|---|---|---|---|---|"
+    bleu() { sed -n 's/^BLEU = \([0-9.]*\).*/\1/p' "$@"; }
+    for seed in $seeds; do
+        echo "| $seed $(for set in val $tests; do echo "| $(bleu "$out/$set.$seed.bleu") "; done | tr -d '\n')|"
+    done
+    echo "| mean $(for set in val $tests; do
+        echo "| $(for seed in $seeds; do bleu "$out/$set.$seed.bleu"; done | mean) "
+    done | tr -d '\n')|"
+} | tee "$out/results.md"

@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# The experiments on a few lines of their data: each trains, goes on where it was stopped, scores, and writes its tables; an
+# error is scored as it should be. Usage: check_experiments.sh TFM SOURCE_ROOT
+set -eu
+export LC_ALL=C TFM THREADS=1
+TFM=$(realpath "$1") root=$2
+data=${TFM_TEST_DATA:-$root/../shared/data}
+[ -d "$data/multi30k" ] || { echo "no test data"; exit 77; }
+experiments=$root/examples/experiments
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+fail() { echo "$*"; tail -n 20 "$out/log"; exit 1; }
+run() { "$experiments/$@" > "$out/log" 2>&1 || fail "$*"; }
+lines() { [ "$(wc -l < "$1")" = "$2" ] || fail "$1 has not $2 lines"; }
+
+# German from the corpus' own words, French from raw text; two seeds give two rows and their mean.
+run multi30k.sh --dry-run --seeds '1 2' --out "$out/de" "$data/multi30k/tok"
+lines "$out/de/results.md" 5
+grep -q '^| mean | [0-9.]* +- [0-9.]* |' "$out/de/results.md" || fail "no mean: $(cat "$out/de/results.md")"
+run multi30k.sh --dry-run --to fr --out "$out/fr" "$data/multi30k/raw"
+grep -q '^deux jeunes hommes blancs' "$out/fr/train.fr" || fail "French words: $(sed 1q "$out/fr/train.fr")"
+
+# A model that is there is not trained again; one that is not goes on from its checkpoint.
+run multi30k.sh --dry-run --out "$out/de" "$data/multi30k/tok"
+grep -q 'en-de-1.tfm exists: nothing to train' "$out/log" || fail "trained again"
+setsid "$experiments/multi30k.sh" --dry-run --seeds 3 --out "$out/de" "$data/multi30k/tok" --steps 100000 > "$out/log" 2>&1 &
+until compgen -G "$out/de/en-de-3.tfm-*.ckpt" > /dev/null; do
+    kill -0 $! 2> /dev/null || fail "no checkpoint"
+    sleep 0.1
+done
+kill -TERM -- -$!
+wait $! || true
+run multi30k.sh --dry-run --seeds 3 --out "$out/de" "$data/multi30k/tok" --steps 100000 --max-time 0.1
+grep -q 'goes on' "$out/log" || fail "began anew"
+
+run ablations.sh --dry-run --rows '^(base|B1|D1)$' --out "$out/rows" "$data/multi30k/tok"
+lines "$out/rows/results.md" 5
+run ablations.sh --dry-run --rows '^E$' --out "$out/rows" "$data/multi30k/tok"
+lines "$out/rows/results.md" 6
+python3 -c 'import sys, xml.dom.minidom as x; sys.exit(len(x.parse(sys.argv[1]).getElementsByTagName("circle")) != 8)' \
+    "$out/rows/results.svg" || fail "results.svg"
+
+g2p=$data/g2p/phonetisaurus_g014b2b
+run g2p.sh --dry-run --out "$out/g2p" "$g2p"
+# Answers put in by hand: every fourth word wrong by one phoneme too many.
+cut -f 2 "$out/g2p/test.ref" | awk 'NR % 4 { print; next } { print $0, "ZH" }' > "$out/g2p/test.1.out"
+wrong=$(awk 'NR % 4 == 0 { n++ } END { printf "%.2f", 100 * n / NR }' "$out/g2p/test.ref")
+run g2p.sh --dry-run --out "$out/g2p" "$g2p"
+grep -q "^| $wrong % | [34]\.[0-9]* % | 500 |" "$out/g2p/results.md" || fail "errors: $(tail -n 1 "$out/g2p/results.md")"
+
+corpus=$data/corpora/onmt_ende10k
+run wmt14.sh --dry-run --machines '1 2' --out "$out/wmt" "$corpus/src-train.txt.gz" "$corpus/tgt-train.txt.gz"
+grep -q '^ *2 machines .* days' "$out/log" || fail "no estimate"
+grep -q 'split:yes' "$out/log" || fail "not the paper's score"
+if grep -Fxf "$out/wmt/raw-test.en" "$out/wmt/raw.en" > "$out/both"; then [ ! -s "$out/both" ] || fail "trained on what is scored"; fi
+
+for script in multi30k ablations g2p wmt14; do
+    "$experiments/$script.sh" --help 2> "$out/log" || fail "$script --help"
+    grep -q '^Usage' "$out/log" || fail "$script --help"
+    if "$experiments/$script.sh" --no-such-option 2> "$out/log"; then fail "$script takes anything"; fi
+done
