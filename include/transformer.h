@@ -769,6 +769,14 @@ TFM_API tfm_status tfm_decoder_attention(const float **weights, size_t *rows, si
                                          tfm_ids source, tfm_ids target, uint32_t kind, uint32_t layer, uint32_t head,
                                          tfm_error *error);
 
+/*
+ * The same of every layer and head, by one pass over the pair: *weights [layers][heads][rows][cols], whose four sizes
+ * shape [4] receives, is lent until the decoder's next call.
+ * returns as tfm_decoder_attention(), with zeros in shape after a failure. since 0.2
+ */
+TFM_API tfm_status tfm_decoder_attention_all(const float **weights, size_t *shape, tfm_decoder *decoder, tfm_ids source,
+                                             tfm_ids target, uint32_t kind, tfm_error *error);
+
 /* -------------------------------------------------------------------------------------------------- trainer ---- */
 
 /*

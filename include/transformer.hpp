@@ -138,6 +138,17 @@ struct matrix {
     span<const float> operator[](std::size_t row) const noexcept { return {data + row * cols, cols}; }
 };
 
+/* Attention weights of every layer and head, which a decoder lends: shape is layers, heads, rows, columns. */
+struct attention_weights {
+    const float *data;
+    std::size_t shape[4];
+
+    matrix operator()(std::size_t layer, std::size_t head) const noexcept
+    {
+        return {data + (layer * shape[1] + head) * shape[2] * shape[3], shape[2], shape[3]};
+    }
+};
+
 /* ------------------------------------------------------------------------------------------------ machinery ---- */
 
 namespace detail
@@ -763,6 +774,14 @@ public:
         matrix out{};
         detail::call(tfm_decoder_attention, &out.data, &out.rows, &out.cols, get(), detail::lend(source),
                      detail::lend(target), kind, layer, head);
+        return out;
+    }
+
+    /* The same of every layer and head, lent until the decoder's next call. */
+    attention_weights attention(ids_view source, ids_view target, std::uint32_t kind)
+    {
+        attention_weights out{};
+        detail::call(tfm_decoder_attention_all, &out.data, out.shape, get(), detail::lend(source), detail::lend(target), kind);
         return out;
     }
 

@@ -16,7 +16,14 @@ typedef struct oracle_model {
     bool training;
     uint64_t seed;         /* of the masks                    */
     uint32_t batch, first_row[2]; /* source, target           */
+    double *attention[3];  /* by kind: where the weights of all layers are wanted, [layers][h][m][n]; NULL: nowhere */
 } oracle_model;
+
+/* Where a layer's weights go, m queries and n keys; NULL: nowhere. */
+static inline double *oracle_weights(const oracle_model *o, uint32_t kind, uint32_t layer, size_t m, size_t n)
+{
+    return o->attention[kind] ? o->attention[kind] + layer * o->w->options.n_heads * m * n : NULL;
+}
 
 /* A parameter by name, NULL when the configuration has none. */
 static inline const double *oracle_find(const oracle_model *m, const char *format, ...)
@@ -172,7 +179,8 @@ static inline void oracle_encoder(const oracle_model *o, double *x, const int32_
         snprintf(attention, sizeof attention, "encoder.layers.%u.attention.", i);
         snprintf(feedforward, sizeof feedforward, "encoder.layers.%u.feedforward.", i);
         const double *in = oracle_before(o, x, n, attention);
-        oracle_multi_head(o, s, in, n, in, n, attention, false, site + TFM_SITE_ATTENTION_WEIGHTS, first, NULL);
+        oracle_multi_head(o, s, in, n, in, n, attention, false, site + TFM_SITE_ATTENTION_WEIGHTS, first,
+                          oracle_weights(o, TFM_ATTENTION_ENCODER, i, n, n));
         oracle_after(o, x, s, n, attention, site + TFM_SITE_ATTENTION, first);
         oracle_feedforward(o, s, oracle_before(o, x, n, feedforward), n, feedforward, site + TFM_SITE_RELU,
                            first);
@@ -195,10 +203,11 @@ static inline void oracle_decoder(const oracle_model *o, double *x, const int32_
         snprintf(owner[1], sizeof owner[1], "decoder.layers.%u.cross.", i);
         snprintf(owner[2], sizeof owner[2], "decoder.layers.%u.feedforward.", i);
         const double *in = oracle_before(o, x, m, owner[0]);
-        oracle_multi_head(o, s, in, m, in, m, owner[0], true, site + TFM_SITE_ATTENTION_WEIGHTS, first, NULL);
+        oracle_multi_head(o, s, in, m, in, m, owner[0], true, site + TFM_SITE_ATTENTION_WEIGHTS, first,
+                          oracle_weights(o, TFM_ATTENTION_DECODER, i, m, m));
         oracle_after(o, x, s, m, owner[0], site + TFM_SITE_ATTENTION, first);
         oracle_multi_head(o, s, oracle_before(o, x, m, owner[1]), m, memory, n, owner[1], false,
-                          site + TFM_SITE_CROSS_WEIGHTS, first, NULL);
+                          site + TFM_SITE_CROSS_WEIGHTS, first, oracle_weights(o, TFM_ATTENTION_CROSS, i, m, n));
         oracle_after(o, x, s, m, owner[1], site + TFM_SITE_CROSS, first);
         oracle_feedforward(o, s, oracle_before(o, x, m, owner[2]), m, owner[2], site + TFM_SITE_RELU, first);
         oracle_after(o, x, s, m, owner[2], site + TFM_SITE_FEEDFORWARD, first);

@@ -298,6 +298,14 @@ START_TEST(attention_of_a_pair)
     ck_assert(self[0][0] == 1.0f && self[0][1] == 0.0f && self[1][0] > 0.0f);
     ck_assert(d.attention(source, {}, TFM_ATTENTION_ENCODER, 0, 0).cols == 4);
     require_status(TFM_E_INVALID, "4", [&] { d.attention(source, target, TFM_ATTENTION_CROSS, 0, 4); });
+
+    const tfm::matrix last = d.attention(source, target, TFM_ATTENTION_CROSS, 0, 3);
+    const std::vector<float> wanted(last.data, last.data + last.rows * last.cols);
+    const tfm::attention_weights every = d.attention(source, target, TFM_ATTENTION_CROSS);
+    const tfm::matrix again = every(0, 3);
+    ck_assert(every.shape[1] == 4 && again.rows == 3 && again.cols == 4);
+    ck_assert(std::equal(wanted.begin(), wanted.end(), again.data));
+    require_status(TFM_E_INVALID, "empty", [&] { d.attention(source, {}, TFM_ATTENTION_CROSS); });
 }
 END_TEST
 

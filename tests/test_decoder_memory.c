@@ -37,7 +37,7 @@ static tfm_status use(tfm_decoder *d)
     static int32_t ids[1100];
     const tfm_ids few = {ids, 3}, many = {ids, 1100}; /* more than the model's positions */
     const float *weights;
-    size_t rows, cols;
+    size_t rows, cols, shape[4];
     static const tfm_text prefixes[] = {LINE("a"), LINE(""), LINE("the \xff")}, terms[] = {LINE("dog"), LINE("a cat")};
     static const size_t n_terms[] = {1, 0, 1};
     const tfm_request request = {.struct_size = sizeof request,
@@ -52,6 +52,7 @@ static tfm_status use(tfm_decoder *d)
     for (size_t i = 0; i < 1100; i++) ids[i] = 5;
     if (!status) status = tfm_decoder_logprobs(d, texts, texts, 3, &error);
     if (!status) status = tfm_decoder_attention(&weights, &rows, &cols, d, few, few, TFM_ATTENTION_CROSS, 1, 1, &error);
+    if (!status) status = tfm_decoder_attention_all(&weights, shape, d, few, few, TFM_ATTENTION_DECODER, &error);
     if (!status) status = tfm_decoder_logprobs_ids(d, &many, &few, 1, &error);
     if (!status) status = tfm_decoder_translate_ids(d, &few, 1, &error);
     return status;

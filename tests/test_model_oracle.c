@@ -117,6 +117,43 @@ START_TEST(m10_to_m16_forward_agrees)
 }
 END_TEST
 
+/* Weights of every layer and head of the first sentence, of all three kinds. */
+START_TEST(m10_attention_weights_agree)
+{
+    static const size_t all_rows[] = {5, 4, 4}, all_cols[] = {5, 4, 5};
+    static const tfm_segments source_segments = {1, source_offset}, target_segments = {1, target_offset};
+
+    for (size_t i = 0; i < VARIANTS; i++) {
+        const oracle_batch b = batch_of(&variants[i]);
+        const tfm_tokens source = {source_segments, b.sources, source_positions},
+                         target = {target_segments, b.inputs, target_positions};
+        model_trial t;
+        oracle_used = 0;
+        start(&t, &variants[i], trial_flags(_i), false, false);
+        oracle_model o = model_oracle(&t);
+        const tfm_model_options *c = &t.weights.options;
+        const size_t d = c->d_model, layers[] = {c->n_encoder_layers, c->n_decoder_layers, c->n_decoder_layers};
+        for (uint32_t k = 0; k < 3; k++) o.attention[k] = oracle_new(layers[k] * c->n_heads * all_rows[k] * all_cols[k]);
+        double *memory = oracle_new(5 * d);
+        oracle_encoder(&o, memory, b.sources, 5, 0);
+        oracle_decoder(&o, oracle_new(4 * d), b.inputs, 4, memory, 5, 0);
+        count_positions(source_positions, source_offset, 1);
+        count_positions(target_positions, target_offset, 1);
+        for (uint32_t k = 0; k < 3; k++) {
+            const size_t n = layers[k] * c->n_heads * all_rows[k] * all_cols[k];
+            float *got = trial_floats_of(&t, n);
+            tfm_run_measure(&t.run, false);
+            tfm_forward_attention(&t.run, &t.transformer, &source, &target, k, TFM_EVERY_LAYER, got);
+            must(tfm_run_place(&t.run, t.run.arena.peak, false));
+            tfm_forward_attention(&t.run, &t.transformer, &source, &target, k, TFM_EVERY_LAYER, got);
+            near_all(got, o.attention[k], n, 0.1, 1e-5, variants[i].name);
+            tfm_free(&t.allocator, got, n, sizeof *got);
+        }
+        model_end(&t);
+    }
+}
+END_TEST
+
 /* A few elements of one tensor. */
 static void check_tensor(const model_trial *t, const oracle_model *o, const tfm_parameter_plan *p, double floor)
 {
@@ -192,6 +229,7 @@ static Suite *suite(void)
     TCase *c = tcase_create("model oracle");
 
     tcase_add_loop_test(c, m10_to_m16_forward_agrees, 0, 2);
+    tcase_add_loop_test(c, m10_attention_weights_agree, 0, 2);
     tcase_add_loop_test(c, m21_gradients_agree, 0, VARIANTS);
     tcase_add_loop_test(c, m27_gradients_agree_with_dropout, 0, VARIANTS);
     tcase_add_loop_test(c, what_is_not_used_has_no_gradient, 0, 2);

@@ -165,6 +165,30 @@ START_TEST(attention_weights)
 }
 END_TEST
 
+START_TEST(attention_of_every_layer_and_head)
+{
+    const tfm_ids source = golden_sources[0], target = {golden_labels, 4};
+    const tfm_decoder_options o = decoder_options(1);
+    tfm_model *model = golden_make();
+    tfm_decoder *d = decoder_of(model, &o), *other = decoder_of(model, &o);
+
+    for (uint32_t kind = 0; kind < 3; kind++) {
+        const float *all, *one;
+        size_t shape[4], rows, cols;
+        ck_assert_ok(tfm_decoder_attention_all(&all, shape, d, source, target, kind, &error), error);
+        ck_assert(shape[0] == 2 && shape[1] == 2);
+        for (uint32_t i = 0; i < 4; i++) {
+            ck_assert_ok(tfm_decoder_attention(&one, &rows, &cols, other, source, target, kind, i / 2, i % 2, &error), error);
+            ck_assert(shape[2] == rows && shape[3] == cols);
+            ck_assert_mem_eq(all + i * rows * cols, one, rows * cols * sizeof *one);
+        }
+    }
+    tfm_decoder_free(d);
+    tfm_decoder_free(other);
+    tfm_model_free(model);
+}
+END_TEST
+
 START_TEST(attention_refuses_what_does_not_exist)
 {
     const tfm_ids source = golden_sources[0], target = {golden_labels, 4}, none = {NULL, 0};
@@ -172,8 +196,15 @@ START_TEST(attention_refuses_what_does_not_exist)
     tfm_model *model = golden_make();
     tfm_decoder *d = decoder_of(model, &o);
     const float *w;
-    size_t r, c;
+    size_t r, c, shape[4];
 
+    ck_assert_status(tfm_decoder_attention_all(&w, shape, d, source, target, 3, &error), TFM_E_INVALID, error);
+    ck_assert_status(tfm_decoder_attention_all(&w, shape, d, none, target, 0, &error), TFM_E_INVALID, error);
+    ck_assert_status(tfm_decoder_attention_all(&w, shape, d, source, none, 1, &error), TFM_E_INVALID, error);
+    ck_assert(!w && !shape[0] && !shape[3]);
+    ck_assert_status(tfm_decoder_attention_all(&w, NULL, d, source, target, 0, &error), TFM_E_INVALID, error);
+    ck_assert_status(tfm_decoder_attention_all(NULL, shape, d, source, target, 0, &error), TFM_E_INVALID, error);
+    ck_assert_status(tfm_decoder_attention_all(&w, shape, NULL, source, target, 0, &error), TFM_E_INVALID, error);
     ck_assert_status(tfm_decoder_attention(&w, &r, &c, d, source, target, 3, 0, 0, &error), TFM_E_INVALID, error);
     ck_assert_status(tfm_decoder_attention(&w, &r, &c, d, source, target, 0, 2, 0, &error), TFM_E_INVALID, error);
     ck_assert_str_eq(error.message, "layer is 2, not in 0..1");
@@ -197,6 +228,7 @@ static Suite *scoring_suite(void)
     tcase_add_test(tc, probabilities_of_all_continuations_sum_to_one);
     tcase_add_test(tc, logprobs_of_text_are_those_of_its_ids);
     tcase_add_test(tc, attention_weights);
+    tcase_add_test(tc, attention_of_every_layer_and_head);
     tcase_add_test(tc, attention_refuses_what_does_not_exist);
     suite_add_tcase(suite, tc);
     return suite;

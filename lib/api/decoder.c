@@ -126,18 +126,22 @@ double tfm_decoder_pair_logprob(const tfm_decoder *decoder, size_t pair)
     return sum;
 }
 
-static tfm_status check_attention(const tfm_model_options *o, size_t n_source, size_t n_target, uint32_t kind,
-                                  uint32_t layer, uint32_t head, tfm_error *error)
+static tfm_status check_pair(size_t n_source, size_t n_target, uint32_t kind, tfm_error *error)
 {
-    const uint32_t layers = kind == TFM_ATTENTION_ENCODER ? o->n_encoder_layers : o->n_decoder_layers;
-
     if (kind > TFM_ATTENTION_CROSS)
         return tfm_fail(error, TFM_E_INVALID, "kind is %u, not in 0..%d", kind, TFM_ATTENTION_CROSS);
-    if (layer >= layers) return tfm_fail(error, TFM_E_INVALID, "layer is %u, not in 0..%u", layer, layers - 1);
-    if (head >= o->n_heads) return tfm_fail(error, TFM_E_INVALID, "head is %u, not in 0..%u", head, o->n_heads - 1);
     if (!n_source) return tfm_fail(error, TFM_E_INVALID, "source is empty: there is nothing to attend to");
     if (!n_target && kind != TFM_ATTENTION_ENCODER)
         return tfm_fail(error, TFM_E_INVALID, "target is empty: there is no query");
+    return TFM_OK;
+}
+
+static tfm_status check_head(const tfm_model_options *o, uint32_t kind, uint32_t layer, uint32_t head, tfm_error *error)
+{
+    const uint32_t layers = kind == TFM_ATTENTION_ENCODER ? o->n_encoder_layers : o->n_decoder_layers;
+
+    if (layer >= layers) return tfm_fail(error, TFM_E_INVALID, "layer is %u, not in 0..%u", layer, layers - 1);
+    if (head >= o->n_heads) return tfm_fail(error, TFM_E_INVALID, "head is %u, not in 0..%u", head, o->n_heads - 1);
     return TFM_OK;
 }
 
@@ -146,6 +150,7 @@ tfm_status tfm_decoder_attention(const float **weights, size_t *rows, size_t *co
                                  tfm_error *error)
 {
     TFM_OWN_ARITHMETIC;
+    size_t shape[4];
     tfm_status status;
 
     if (!decoder || !weights || !rows || !cols)
@@ -153,7 +158,28 @@ tfm_status tfm_decoder_attention(const float **weights, size_t *rows, size_t *co
     *weights = NULL;
     *rows = *cols = 0;
     if (kind == TFM_ATTENTION_ENCODER) target = (tfm_ids){NULL, 0};
-    status = check_attention(&decoder->model->weights.options, source.size, target.size, kind, layer, head, error);
+    status = check_pair(source.size, target.size, kind, error);
+    if (!status) status = check_head(&decoder->model->weights.options, kind, layer, head, error);
+    if (!status) status = tfm_score_attention(decoder->score, source, target, kind, layer, weights, shape, error);
     if (status) return status;
-    return tfm_score_attention(decoder->score, source, target, kind, layer, head, weights, rows, cols, error);
+    *rows = shape[2];
+    *cols = shape[3];
+    *weights += head * *rows * *cols;
+    return TFM_OK;
+}
+
+tfm_status tfm_decoder_attention_all(const float **weights, size_t *shape, tfm_decoder *decoder, tfm_ids source, tfm_ids target,
+                                     uint32_t kind, tfm_error *error)
+{
+    TFM_OWN_ARITHMETIC;
+    tfm_status status;
+
+    if (!decoder || !weights || !shape)
+        return tfm_fail(error, TFM_E_INVALID, "%s is NULL", decoder ? "weights or shape" : "decoder");
+    *weights = NULL;
+    memset(shape, 0, 4 * sizeof *shape);
+    if (kind == TFM_ATTENTION_ENCODER) target = (tfm_ids){NULL, 0};
+    status = check_pair(source.size, target.size, kind, error);
+    if (status) return status;
+    return tfm_score_attention(decoder->score, source, target, kind, TFM_EVERY_LAYER, weights, shape, error);
 }

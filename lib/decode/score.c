@@ -197,10 +197,10 @@ const float *tfm_score_tokens(const tfm_score *score, size_t pair, size_t *n)
 
 /* ------------------------------------------------------------------------------------------------ attention ---- */
 
-static tfm_status plan_attention(tfm_score *s, batch *b, float **all, size_t rows, size_t cols, tfm_error *error)
+/* Room for the weights of that many heads of all layers together, and the pair packed. */
+static tfm_status plan_attention(tfm_score *s, batch *b, float **all, size_t heads, size_t rows, size_t cols, tfm_error *error)
 {
     const tfm_allocator *a = &s->w->allocator;
-    const size_t heads = s->w->transformer.weights->options.n_heads;
     tfm_arena arena = {0}, weights = {0};
     size_t cells;
 
@@ -218,9 +218,10 @@ static tfm_status plan_attention(tfm_score *s, batch *b, float **all, size_t row
 }
 
 tfm_status tfm_score_attention(tfm_score *score, tfm_ids source, tfm_ids target, uint32_t kind, uint32_t layer,
-                               uint32_t head, const float **weights, size_t *rows, size_t *cols, tfm_error *error)
+                               const float **weights, size_t shape[4], tfm_error *error)
 {
     tfm_workspace *w = score->w;
+    const tfm_model_options *o = &w->transformer.weights->options;
     const tfm_order only = {1, 0};
     batch b = {.w = w,
                .sources = &source,
@@ -229,13 +230,15 @@ tfm_status tfm_score_attention(tfm_score *score, tfm_ids source, tfm_ids target,
                .n = 1,
                .source_rows = source.size,
                .target_rows = target.size};
+    const size_t layers = kind == TFM_ATTENTION_ENCODER ? o->n_encoder_layers : o->n_decoder_layers;
+    const size_t n_layers = layer == TFM_EVERY_LAYER ? layers : 1;
     const size_t m = kind == TFM_ATTENTION_ENCODER ? source.size : target.size;
     const size_t n = kind == TFM_ATTENTION_DECODER ? target.size : source.size;
     float *all = NULL;
     tfm_status status = tfm_workspace_check_sources(w, &source, 1, error);
 
     if (!status) status = tfm_workspace_check_targets(w, &target, 1, "targets", error);
-    if (!status) status = plan_attention(score, &b, &all, m, n, error);
+    if (!status) status = plan_attention(score, &b, &all, n_layers * o->n_heads, m, n, error);
     if (status) return status;
     const tfm_tokens s = tfm_pack_tokens(&b.source), t = tfm_pack_tokens(&b.target);
     tfm_run_measure(&w->run, false);
@@ -243,8 +246,7 @@ tfm_status tfm_score_attention(tfm_score *score, tfm_ids source, tfm_ids target,
     if (w->run.bad || w->run.arena.bad || !tfm_run_place(&w->run, w->run.arena.peak, false))
         return no_memory(&b, error);
     tfm_forward_attention(&w->run, &w->transformer, &s, &t, kind, layer, all);
-    *weights = all + (size_t)head * m * n;
-    *rows = m;
-    *cols = n;
+    *weights = all;
+    memcpy(shape, (size_t[]){n_layers, o->n_heads, m, n}, 4 * sizeof *shape);
     return TFM_OK;
 }

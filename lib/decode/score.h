@@ -19,9 +19,9 @@ void tfm_score_clear(tfm_score *score);
 /* Results of the last run that succeeded; NULL, and *n 0, out of range. Lent until the next. */
 const float *tfm_score_tokens(const tfm_score *score, size_t pair, size_t *n);
 
-/* Weights [rows][cols] of one head; lent until the next call. kind, layer and head exist; the sequences are not empty.
- */
+/* Weights [layers][heads][rows][cols], which shape receives, of one layer or of TFM_EVERY_LAYER; lent until the next call. kind and
+ * layer exist; the sequences are not empty. */
 tfm_status tfm_score_attention(tfm_score *score, tfm_ids source, tfm_ids target, uint32_t kind, uint32_t layer,
-                               uint32_t head, const float **weights, size_t *rows, size_t *cols, tfm_error *error);
+                               const float **weights, size_t shape[4], tfm_error *error);
 
 #endif

@@ -70,8 +70,10 @@ void tfm_forward_step(tfm_run *run, tfm_value *hidden, const tfm_transformer *t,
 /* Table of sinusoidal positions of rows offset .. offset + rows (3.5): to [rows][d]. */
 void tfm_position_fill(float *to, size_t rows, size_t d, uint32_t form, size_t offset);
 
-/* Attention weights of one layer and kind (TFM_ATTENTION_*) for one pair, all heads: to [h][queries][keys]. target NULL for the
- * encoder's. */
+#define TFM_EVERY_LAYER UINT32_MAX /* of tfm_forward_attention() */
+
+/* Attention weights of one kind (TFM_ATTENTION_*) for one pair, all heads: of a layer, to [h][queries][keys], or of every layer,
+ * to [layers][h][queries][keys]. target NULL for the encoder's. */
 void tfm_forward_attention(tfm_run *run, const tfm_transformer *t, const tfm_tokens *source, const tfm_tokens *target,
                            uint32_t kind, uint32_t layer, float *to);
 

@@ -29,6 +29,7 @@ typedef struct tfm_layer {
     const tfm_step *step;
     float *weights;       /* where attention weights are wanted: else NULL */
     uint32_t weights_kind;
+    size_t weights_size;  /* of each layer, when every one's are wanted; 0: of layer index alone */
 } tfm_layer;
 
 /* y = concatenated heads times W^O of self-attention over segments; x [rows][d]. */

@@ -85,21 +85,32 @@ void tfm_forward_step(tfm_run *run, tfm_value *hidden, const tfm_transformer *t,
     tfm_run_release(run, mark);
 }
 
+/* The layer or layers whose weights are wanted, of a stack that reads source and target. */
+static tfm_layer watched(const tfm_transformer *t, const tfm_segments *source, const tfm_segments *target, uint32_t kind,
+                         uint32_t layer, float *to)
+{
+    const size_t n = source->offset[source->n], m = target ? target->offset[target->n] : n;
+    tfm_layer l = {.t = t, .source = *source, .weights = to, .weights_kind = kind};
+
+    if (target) l.target = *target;
+    if (layer == TFM_EVERY_LAYER) l.weights_size = t->weights->options.n_heads * m * (kind == TFM_ATTENTION_DECODER ? m : n);
+    else l.index = layer;
+    return l;
+}
+
 void tfm_forward_attention(tfm_run *run, const tfm_transformer *t, const tfm_tokens *source, const tfm_tokens *target,
                            uint32_t kind, uint32_t layer, float *to)
 {
     const size_t d = t->weights->options.d_model;
     const bool encoder = kind == TFM_ATTENTION_ENCODER;
-    const tfm_layer e = {.t = t, .source = source->segments, .index = layer, .weights = encoder ? to : NULL,
-                         .weights_kind = kind};
+    const tfm_layer e = watched(t, &source->segments, NULL, kind, layer, encoder ? to : NULL);
     tfm_value *x = tfm_value_new(run, source->segments.offset[source->segments.n], d);
     tfm_value *memory = tfm_value_new(run, x->rows, d), *y, *hidden;
 
     tfm_embed_tokens(run, x, t, source, false);
     tfm_encoder_stack(run, memory, x, &e);
     if (encoder) return;
-    const tfm_layer l = {.t = t, .source = source->segments, .target = target->segments, .index = layer, .weights = to,
-                         .weights_kind = kind};
+    const tfm_layer l = watched(t, &source->segments, &target->segments, kind, layer, to);
     y = tfm_value_new(run, target->segments.offset[target->segments.n], d);
     hidden = tfm_value_new(run, y->rows, d);
     tfm_embed_tokens(run, y, t, target, true);

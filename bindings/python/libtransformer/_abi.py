@@ -533,6 +533,8 @@ PROTOTYPES: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     "tfm_decoder_pair_logprob": (c_double, (c_void_p, c_size_t)),
     "tfm_decoder_attention": (c_int, (POINTER(POINTER(c_float)), POINTER(c_size_t), POINTER(c_size_t), c_void_p,
         tfm_ids, tfm_ids, c_uint32, c_uint32, c_uint32, POINTER(tfm_error))),
+    "tfm_decoder_attention_all": (c_int, (POINTER(POINTER(c_float)), POINTER(c_size_t), c_void_p, tfm_ids, tfm_ids,
+        c_uint32, POINTER(tfm_error))),
     "tfm_trainer_options_init": (None, (POINTER(tfm_trainer_options), c_size_t)),
     "tfm_trainer_create": (c_int, (POINTER(c_void_p), c_void_p, POINTER(tfm_trainer_options), POINTER(tfm_error))),
     "tfm_trainer_resume": (c_int, (POINTER(c_void_p), c_char_p, POINTER(tfm_trainer_options), POINTER(tfm_error))),

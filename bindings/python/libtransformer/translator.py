@@ -135,7 +135,16 @@ class Translator(ExclusiveHandle):
         copy=False gives the translator's own memory: until that view is gone, its next call is a BusyError.
         """
         pair = sequence(self._ids(source)), sequence(self._ids(target))
-        floats = self._call(lambda owned: _attention(owned, *pair, kind, layer, head))
+        return self._lend(lambda owned: _attention(owned, *pair, kind, layer, head), copy)
+
+    def attention_all(self, source: Union[Line, Ids], target: Union[Line, Ids] = (), *, kind: int = AttentionKind.CROSS,
+                      copy: bool = True) -> "FloatArray":
+        """The same of every layer and head, [layers][heads][queries][keys], by one pass over the pair."""
+        pair = sequence(self._ids(source)), sequence(self._ids(target))
+        return self._lend(lambda owned: _attention_all(owned, *pair, kind), copy)
+
+    def _lend(self, work: Callable[[Owned], Floats], copy: bool) -> "FloatArray":
+        floats = self._call(work)
         if copy:
             return Floats(type(floats.base).from_buffer_copy(floats.base), floats.shape).view()
         self._lent = weakref.ref(floats.base)
@@ -215,6 +224,12 @@ def _attention(owned: Owned, source: Any, target: Any, kind: int, layer: int, he
     checked(lib.tfm_decoder_attention, byref(weights), byref(rows), byref(cols), owned, source, target, kind, layer,
             head)
     return lent(cast(weights, c_void_p).value or 0, (rows.value, cols.value), owned)
+
+
+def _attention_all(owned: Owned, source: Any, target: Any, kind: int) -> Floats:
+    weights, shape = POINTER(c_float)(), (c_size_t * 4)()
+    checked(lib.tfm_decoder_attention_all, byref(weights), shape, owned, source, target, kind)
+    return lent(cast(weights, c_void_p).value or 0, tuple(shape), owned)
 
 
 def entries(owned: Owned, count: Any, at: Any) -> List[ProfileEntry]:

@@ -109,6 +109,24 @@ def test_attention(translator, book):
         translator.attention("good night")
 
 
+def test_attention_of_every_layer_and_head(translator, book):
+    options = book.options
+    for kind in tfm.AttentionKind:
+        every = translator.attention_all("good night", "gute Nacht", kind=kind)
+        layers = options.n_encoder_layers if kind == tfm.AttentionKind.ENCODER else options.n_decoder_layers
+        assert tuple(every.shape[:2]) == (layers, options.n_heads)
+        for layer in range(layers):
+            for head in range(options.n_heads):
+                one = translator.attention("good night", "gute Nacht", kind=kind, layer=layer, head=head)
+                assert one.tolist() == every.tolist()[layer][head]
+    with pytest.raises(tfm.InvalidError, match="target is empty"):
+        translator.attention_all("good night")
+    view = translator.attention_all("good night", kind=tfm.AttentionKind.ENCODER, copy=False)
+    with pytest.raises(tfm.BusyError, match="copy=False"):
+        translator.translate(ENGLISH)
+    del view
+
+
 def test_attention_without_copying(translator):
     copy = translator.attention("good night", "gute Nacht")
     view = translator.attention("good night", "gute Nacht", copy=False)
