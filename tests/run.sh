@@ -17,6 +17,7 @@ esac
     zlib.pc=zlib1g-dev abidw=abigail-tools cmake=cmake make=make qemu-x86_64=qemu-user groff=groff-base doxygen=doxygen spm_train=sentencepiece \
     /usr/lib/python3/dist-packages/pytest=python3-pytest \
     /usr/lib/python3/dist-packages/numpy=python3-numpy /usr/lib/python3/dist-packages/pip=python3-pip \
+    chromium=chromium node=nodejs npm=npm \
     /usr/lib/python3/dist-packages/tqdm=python3-tqdm /usr/lib/python3/dist-packages/mypy=mypy
 cd "$root"
 passed=0 failed=0 skipped=0

@@ -1,6 +1,7 @@
 /* Prints a configuration, its parameters and its costs. */
 #include "inspection.h"
 #include "console.h"
+#include "json_text.h"
 #include "model_args.h"
 
 #include <stdio.h>
@@ -175,26 +176,6 @@ static void print_tensors(const inspection *i)
     }
 }
 
-/* A JSON string of bytes that are not known to be UTF-8, such as a path: other bytes become U+FFFD. */
-static void json_string(const char *text)
-{
-    char *repaired = NULL;
-    size_t capacity = 0, size;
-    const tfm_text all = {text, strlen(text)};
-    tfm_utf8_repair(NULL, 0, &size, all);
-    memory_grow(&repaired, &capacity, size + 1, 1);
-    tfm_utf8_repair(repaired, size, &size, all);
-    putchar('"');
-    for (size_t k = 0; k < size; k++) {
-        const unsigned char c = (unsigned char)repaired[k];
-        if (c == '"' || c == '\\') printf("\\%c", c);
-        else if (c < 0x20) printf("\\u%04x", c);
-        else putchar(c);
-    }
-    putchar('"');
-    free(repaired);
-}
-
 static void json_configuration(const inspection *i)
 {
     const tfm_model_options *o = &i->options;
@@ -234,7 +215,7 @@ static void json_tensors(const inspection *i)
     for (size_t k = 0; k < tfm_model_parameter_count(i->model); k++) {
         const char *type = parameter_type(i->model, k, &p);
         printf("%s{\"name\":", k ? "," : "");
-        json_string(p.name);
+        put_json(stdout, p.name);
         printf(",\"dtype\":\"%s\",\"shape\":[", type);
         print_shape(&p, ",");
         printf("]}");
@@ -245,7 +226,7 @@ static void json_tensors(const inspection *i)
 static void print_json(const inspection *i)
 {
     printf("{\"%s\":", i->path ? "file" : "preset");
-    json_string(i->path ? i->path : i->args->preset);
+    put_json(stdout, i->path ? i->path : i->args->preset);
     printf(",\"configuration\":{");
     json_configuration(i);
     printf("},");

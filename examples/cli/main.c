@@ -18,6 +18,7 @@ static const command *const commands[] = {
     &command_translate,
     &command_score,
     &command_evaluate,
+    &command_attention,
     &command_tokenizer_learn,
     &command_tokenizer_encode,
     &command_tokenizer_decode,

@@ -1,0 +1,398 @@
+"use strict";
+const data = JSON.parse(document.getElementById("data").textContent);
+const LEAST_SHOWN = 0.02; // lighter lines cannot be seen, and there may be thousands
+const kinds = Object.fromEntries(data.attention.map((kind) => [kind.kind, kind]));
+const state = { kind: data.show.kind, layer: data.show.layer, heads: new Set(data.show.heads), view: "lines", words: false };
+let chosen = null; // {side: 0 queries | 1 keys, index} whose weights are shown alone
+let pinned = false; // it stays when the pointer leaves
+let picture = null; // what is drawn: {queries, keys, choose(), tokens: [queries, keys]}
+
+const byId = (id) => document.getElementById(id);
+
+// ------------------------------------------------------------------------------------------------ weights ----
+
+// The tokens of a side, or its words: {text, goesOn, from, to}, to being the end of its pieces.
+function unitsOf(side) {
+  const units = [];
+  for (const [at, token] of data.tokens[side].entries()) {
+    const last = units.at(-1);
+    const goesOn = last !== undefined && last.word === token.word;
+    if (goesOn && state.words) { last.text += token.text; last.to = at + 1; }
+    else units.push({ text: token.text, word: token.word, goesOn, from: at, to: at + 1 });
+  }
+  return units;
+}
+
+// Weights of a head between units: what goes to a word is the sum over its pieces, what goes from one their mean.
+function matrixOf(kind, layer, head, queries, keys) {
+  const all = kinds[kind].weights[layer - 1][head - 1];
+  return queries.map((q) => keys.map((k) => {
+    let sum = 0;
+    for (let i = q.from; i < q.to; i++) for (let j = k.from; j < k.to; j++) sum += all[i][j];
+    return sum / (q.to - q.from);
+  }));
+}
+
+const colorOf = (head) => data.show.colors[head - 1];
+const shownHeads = () => [...state.heads].sort((a, b) => a - b);
+const shade = (w) => Math.min(1, w) ** 0.7; // of an area: small weights can still be told apart
+const mean = (list) => list.reduce((sum, x) => sum + x, 0) / Math.max(list.length, 1);
+const short = (text, most = 28) => ([...text].length > most ? [...text].slice(0, most - 1).join("") + "…" : text);
+const percent = (x) => (100 * x).toFixed(x < 0.0995 ? 1 : 0) + " %";
+
+function read() {
+  const kind = kinds[state.kind];
+  const queries = unitsOf(kind.queries), keys = unitsOf(kind.keys);
+  const heads = shownHeads();
+  const weights = heads.map((head) => matrixOf(state.kind, state.layer, head, queries, keys));
+  return { kind, queries, keys, heads, weights, mean: (i, j) => mean(weights.map((w) => w[i][j])) };
+}
+
+// ------------------------------------------------------------------------------------------------ controls ----
+
+function addKeys(id, type, entries, isChecked, change, decorate = () => {}) {
+  const box = byId(id);
+  for (const [value, name] of entries) {
+    const input = make("input", { type, name: id, value });
+    input.checked = isChecked(value);
+    input.addEventListener("change", () => { change(value, input.checked); draw(); });
+    const label = make("label", { class: "key" }, input, make("span", {}, name));
+    decorate(label, value);
+    box.append(label);
+  }
+}
+
+function addLayers() {
+  const box = byId("layers");
+  for (const old of box.querySelectorAll("label")) old.remove();
+  const layers = kinds[state.kind].layers;
+  if (!layers.includes(state.layer)) state.layer = layers.at(-1);
+  addKeys("layers", "radio", layers.map((n) => [n, `${n}`]), (n) => n === state.layer, (n) => { state.layer = n; });
+}
+
+function setHeads(heads) {
+  state.heads = new Set(heads);
+  for (const input of byId("heads").querySelectorAll("input")) input.checked = state.heads.has(Number(input.value));
+  draw();
+}
+
+function addHeads() {
+  const heads = kinds[state.kind].heads;
+  addKeys("heads", "checkbox", heads.map((n) => [n, `${n}`]), (n) => state.heads.has(n),
+    (n, on) => { if (on) state.heads.add(n); else state.heads.delete(n); },
+    (label, n) => {
+      label.classList.add("head");
+      label.style.setProperty("--head", colorOf(n));
+      label.firstChild.setAttribute("aria-label", `head ${n}`);
+      label.title = "double click: this head alone";
+      label.addEventListener("dblclick", () => setHeads([n]));
+    });
+  for (const [name, list] of [["all", heads], ["none", []]]) {
+    const button = make("button", { type: "button" }, name);
+    button.addEventListener("click", () => setHeads(list));
+    byId("heads").append(button);
+  }
+}
+
+function addControls() {
+  const names = { encoder: "Encoder", decoder: "Decoder", cross: "Encoder–decoder" };
+  addKeys("kinds", "radio", data.attention.map((k) => [k.kind, names[k.kind]]), (k) => k === state.kind,
+    (k) => { state.kind = k; addLayers(); });
+  addLayers();
+  const views = [["lines", "Lines"], ["matrix", "Matrix"], ["overview", "All heads"]];
+  addKeys("views", "radio", views, (v) => v === state.view, (v) => { state.view = v; });
+  addKeys("units", "radio", [["pieces", "Pieces"], ["words", "Words"]], (u) => u === "pieces",
+    (u) => { state.words = u === "words"; });
+  const joined = Object.values(data.tokens).some((side) => side.at(-1).word + 1 < side.length && side.at(-1).word > 1);
+  byId("units").hidden = !joined;
+  addHeads();
+  byId("controls").addEventListener("submit", (event) => event.preventDefault());
+}
+
+// -------------------------------------------------------------------------------------------------- tokens ----
+
+const measure = document.createElement("canvas").getContext("2d");
+function widest(units, size) {
+  measure.font = `600 ${size}px ${getComputedStyle(document.body).fontFamily}`;
+  return Math.max(...units.map((u) => measure.measureText(label(u)).width));
+}
+const label = (unit) => (unit.goesOn && !state.words ? "·" : "") + short(unit.text);
+
+// A token that can be pointed at, focused and chosen. place: attributes of its group; box: of what reacts.
+function addToken(side, index, unit, place, box, textPlace) {
+  const other = side ? "queries" : "keys";
+  const node = make("g", { class: "token", tabindex: "-1", role: "button", "aria-pressed": "false", ...place,
+    "aria-label": `${side ? "key" : "query"} ${index + 1}: ${unit.text}; shows its ${other}` },
+  make("rect", { class: "back", rx: 4, ...box }), make("text", textPlace, ...textOf(unit)));
+  node.append(make("title", {}, unit.text));
+  node.addEventListener("pointerenter", () => { if (!pinned) choose(side, index); });
+  node.addEventListener("pointerleave", () => { if (!pinned) choose(null); });
+  node.addEventListener("click", () => pin(side, index));
+  node.addEventListener("focus", () => { if (node.matches(":focus-visible")) { pinned = false; choose(side, index); } });
+  node.addEventListener("blur", () => { if (!pinned) choose(null); });
+  node.addEventListener("keydown", (event) => move(event, side, index));
+  picture.tokens[side][index] = node;
+  return node;
+}
+
+const textOf = (unit) => (unit.goesOn && !state.words ? [make("tspan", { class: "piece" }, "·"), short(unit.text)] : [label(unit)]);
+
+function pin(side, index) {
+  const same = pinned && chosen && chosen.side === side && chosen.index === index;
+  pinned = !same;
+  if (same) choose(null);
+  else choose(side, index);
+}
+
+// Keys in the matrix run sideways; elsewhere both sides run down.
+function move(event, side, index) {
+  const last = picture.tokens[side].length - 1;
+  const acrossIsNext = picture.sideways && side === 1;
+  const next = { ArrowDown: [side, index + 1], ArrowUp: [side, index - 1], ArrowRight: [1, index], ArrowLeft: [0, index],
+    Home: [side, 0], End: [side, last] };
+  if (acrossIsNext) Object.assign(next, { ArrowRight: [1, index + 1], ArrowLeft: [1, index - 1], ArrowDown: [0, 0], ArrowUp: [1, index] });
+  if (event.key in next) focusToken(...next[event.key]);
+  else if (event.key === "Enter" || event.key === " ") pin(side, index);
+  else if (event.key === "Escape") { pinned = false; choose(null); }
+  else return;
+  event.preventDefault();
+}
+
+function focusToken(side, index) {
+  const tokens = picture.tokens[side];
+  const node = tokens[Math.max(0, Math.min(index, tokens.length - 1))];
+  for (const each of picture.tokens.flat()) each.setAttribute("tabindex", "-1");
+  node.setAttribute("tabindex", "0");
+  pinned = false;
+  node.focus();
+}
+
+// Shows the weights of one token alone; side null: of all.
+function choose(side, index) {
+  chosen = side === null ? null : { side, index };
+  for (const [s, tokens] of picture.tokens.entries())
+    for (const [i, node] of tokens.entries()) {
+      const is = chosen !== null && s === side && i === index;
+      node.classList.toggle("chosen", is);
+      node.setAttribute("aria-pressed", String(is && pinned));
+      const weight = chosen && s !== side ? (side ? picture.mean(i, index) : picture.mean(index, i)) : 0;
+      node.style.setProperty("--weight", String(Math.min(1, 0.35 + 1.3 * weight)));
+    }
+  picture.svg.classList.toggle("isolated", chosen !== null);
+  picture.isolate();
+  tell();
+}
+
+// ---------------------------------------------------------------------------------------------- what is read ----
+
+const strong = (text) => make("b", { dir: "auto" }, text);
+
+function tell() {
+  const box = byId("readout");
+  if (!chosen) {
+    box.replaceChildren(state.heads.size ? "Point at a token, or move to one with Tab and the arrow keys; Enter keeps it."
+      : "No head is chosen.");
+    return;
+  }
+  const { side, index } = chosen;
+  const own = side ? picture.keys[index] : picture.queries[index];
+  const others = (side ? picture.queries : picture.keys).map((unit, i) => [side ? picture.mean(i, index) : picture.mean(index, i), unit]);
+  const best = others.sort((a, b) => b[0] - a[0]).slice(0, 6).filter(([weight]) => weight >= 0.005);
+  const parts = [strong(own.text), side ? " is looked at by " : " looks at "];
+  for (const [i, [weight, unit]] of best.entries()) parts.push(i ? ", " : "", strong(unit.text), ` ${percent(weight)}`);
+  box.replaceChildren(...parts, picture.heads.length > 1 ? ` (mean of ${picture.heads.length} heads)` : ` (head ${picture.heads[0]})`);
+}
+
+function tellCell(i, j) {
+  const each = picture.heads.map((head, h) => `${head}: ${percent(picture.weights[h][i][j])}`).join(", ");
+  byId("readout").replaceChildren(strong(picture.queries[i].text), " looks at ", strong(picture.keys[j].text),
+    ` ${percent(picture.mean(i, j))}`, picture.heads.length > 1 ? ` (by head ${each})` : ` (head ${picture.heads[0]})`);
+}
+
+const SENTENCES = {
+  encoder: ["source token that is read", "source tokens that it looks at"],
+  decoder: ["target token that is written", "target tokens before it that the model looks at"],
+  cross: ["target token that is written", "source tokens that the model looks at"],
+};
+
+function caption() {
+  const [left, right] = SENTENCES[state.kind];
+  const texts = {
+    lines: `Left: each ${left}. Right: the ${right}. The thicker and stronger a line, the larger the weight; its colour is the `
+      + `head. Weights below ${100 * LEAST_SHOWN} % are not drawn until a token is chosen.`,
+    matrix: `Rows: each ${left}. Columns: the ${right}. The stronger the colour, the larger the weight, the mean of the heads `
+      + "that are chosen. Each row sums to 100 %.",
+    overview: `Every layer and head: rows are each ${left}, columns the ${right}. A click opens it.`,
+  };
+  byId("title").textContent = state.view === "overview" ? kinds[state.kind].title
+    : `${kinds[state.kind].title}, layer ${state.layer} of ${kinds[state.kind].layers.length}`;
+  byId("caption").textContent = texts[state.view];
+}
+
+// --------------------------------------------------------------------------------------------------- lines ----
+
+// Rows of n tokens fit into the window when they can still be read.
+function pitchOf(n) {
+  return Math.max(17, Math.min(28, Math.floor((innerHeight - 330) / n)));
+}
+
+function drawLines() {
+  const { queries, keys, heads, weights } = picture;
+  const most = Math.max(queries.length, keys.length), pitch = pitchOf(most), size = Math.min(15, pitch - 4.5);
+  const strip = Math.min(12, 110 / Math.max(heads.length, 1)), strips = strip * heads.length;
+  const left = widest(queries, size) + 16, right = widest(keys, size) + 16;
+  const lines = Math.max(100, Math.min(460, byId("picture").clientWidth - left - right - 2 * strips - 24));
+  const from = left + strips + 8, to = from + lines, width = to + strips + 8 + right, height = most * pitch + 4;
+  const y = (index, n) => 2 + (height - 4) * (index + 0.5) / n;
+  const base = make("g", { class: "lines base" }), alone = make("g", { class: "lines" }), cells = make("g");
+  const line = (h, i, j) => {
+    const w = weights[h][i][j], aside = heads.length > 1 ? (pitch - 7) * (h / (heads.length - 1) - 0.5) : 0;
+    const a = y(i, queries.length) + aside, b = y(j, keys.length) + aside, bend = lines * 0.42;
+    return make("path", { d: `M${from} ${a}C${from + bend} ${a} ${to - bend} ${b} ${to} ${b}`, stroke: colorOf(heads[h]),
+      "stroke-width": (0.6 + 3.2 * w).toFixed(2), "stroke-opacity": Math.min(1, 0.05 + w).toFixed(3),
+      "data-query": i, "data-key": j, "data-head": heads[h] });
+  };
+  for (let h = 0; h < heads.length; h++)
+    for (let i = 0; i < queries.length; i++)
+      for (let j = 0; j < keys.length; j++) if (weights[h][i][j] >= LEAST_SHOWN) base.append(line(h, i, j));
+  picture.svg = make("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "group",
+    "aria-label": byId("title").textContent }, base, alone, cells);
+  const column = (side, units, x, anchor, boxX, boxWidth) => units.forEach((unit, i) => {
+    const at = y(i, units.length), step = (height - 4) / units.length, tall = Math.min(step, pitch) - 1;
+    picture.svg.append(addToken(side, i, unit, {}, { x: boxX, y: at - tall / 2, width: boxWidth, height: tall },
+      { x, y: at + size * 0.35, "font-size": size, "text-anchor": anchor }));
+  });
+  column(0, queries, left - 8, "end", 0, left);
+  column(1, keys, to + strips + 16, "start", to + strips + 8, right);
+  picture.isolate = () => {
+    alone.replaceChildren();
+    cells.replaceChildren();
+    if (!chosen) return;
+    const { side, index } = chosen, others = side ? queries : keys;
+    const x = side ? left + 4 : to + 4;
+    for (let h = 0; h < heads.length; h++)
+      for (let o = 0; o < others.length; o++) {
+        const [i, j] = side ? [o, index] : [index, o], w = weights[h][i][j];
+        if (w < 0.004) continue;
+        alone.append(line(h, i, j));
+        const tall = Math.min(pitch, (height - 4) / others.length) - 2;
+        cells.append(make("rect", { x: x + h * strip, y: y(o, others.length) - tall / 2, width: strip - 1, height: tall, rx: 1.5,
+          fill: colorOf(heads[h]), "fill-opacity": Math.min(1, w * 1.1).toFixed(3) }));
+      }
+  };
+}
+
+// -------------------------------------------------------------------------------------------------- matrix ----
+
+function drawMatrix() {
+  const { queries, keys, heads } = picture;
+  const room = byId("picture").clientWidth - 40;
+  let cell = 30;
+  const sizeOf = () => Math.min(14, cell - 4.5);
+  while (cell > 16 && widest(queries, sizeOf()) + 16 + cell * keys.length > room) cell--;
+  const size = sizeOf(), left = widest(queries, size) + 16, top = widest(keys, size) + 16;
+  const width = left + cell * keys.length + 2, height = top + cell * queries.length + 2;
+  const color = heads.length === 1 ? colorOf(heads[0]) : "var(--accent)";
+  const base = make("g"), cross = make("g");
+  queries.forEach((_, i) => keys.forEach((__, j) => {
+    const w = heads.length ? picture.mean(i, j) : 0;
+    if (w >= 0.002) base.append(make("rect", { x: left + cell * j + 0.5, y: top + cell * i + 0.5, width: cell - 1, height: cell - 1,
+      rx: 2, fill: color, "fill-opacity": shade(w).toFixed(3), "data-query": i, "data-key": j }));
+  }));
+  const frame = { x: left, y: top, width: cell * keys.length, height: cell * queries.length };
+  picture.svg = make("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "group",
+    "aria-label": byId("title").textContent }, make("rect", { class: "frame", ...frame }), base);
+  const field = make("rect", { ...frame, fill: "transparent", class: "field" });
+  const at = (event) => {
+    const box = field.getBoundingClientRect();
+    const clip = (x, n) => Math.max(0, Math.min(n - 1, Math.floor(x)));
+    return [clip((event.clientY - box.top) / box.height * queries.length, queries.length),
+      clip((event.clientX - box.left) / box.width * keys.length, keys.length)];
+  };
+  const row = (i) => make("rect", { class: "cross", x: left, y: top + cell * i, width: frame.width, height: cell });
+  const column = (j) => make("rect", { class: "cross", x: left + cell * j, y: top, width: cell, height: frame.height });
+  field.addEventListener("pointermove", (event) => {
+    if (pinned || !heads.length) return;
+    const [i, j] = at(event);
+    cross.replaceChildren(row(i), column(j));
+    tellCell(i, j);
+  });
+  field.addEventListener("pointerleave", () => { if (!pinned) choose(null); });
+  picture.svg.append(field, cross);
+  picture.sideways = true;
+  queries.forEach((unit, i) => picture.svg.append(addToken(0, i, unit, {},
+    { x: 0, y: top + cell * i, width: left - 4, height: cell - 1 },
+    { x: left - 10, y: top + cell * (i + 0.5) + size * 0.35, "font-size": size, "text-anchor": "end" })));
+  keys.forEach((unit, j) => picture.svg.append(addToken(1, j, unit,
+    { transform: `translate(${left + cell * j} ${top}) rotate(-90)` },
+    { x: 4, y: 0, width: top - 4, height: cell - 1 }, { x: 10, y: cell * 0.5 + size * 0.35, "font-size": size })));
+  picture.isolate = () => cross.replaceChildren(...(chosen ? [chosen.side ? column(chosen.index) : row(chosen.index)] : []));
+}
+
+// ------------------------------------------------------------------------------------------------ overview ----
+
+function drawCanvas(canvas, matrix, color) {
+  const pen = canvas.getContext("2d");
+  pen.fillStyle = color;
+  matrix.forEach((row, i) => row.forEach((w, j) => { pen.globalAlpha = shade(w); pen.fillRect(j, i, 1, 1); }));
+}
+
+function drawOverview() {
+  const { kind, queries, keys } = picture;
+  const table = make("table", { class: "overview" });
+  table.append(make("tr", {}, make("td"), ...kind.heads.map((h) => make("th", { scope: "col" }, `head ${h}`))));
+  const room = (byId("picture").clientWidth - 90) / kind.heads.length - 20;
+  const scale = Math.max(1, Math.min(160, room) / Math.max(queries.length, keys.length));
+  for (const layer of kind.layers) {
+    const row = make("tr", {}, make("th", { scope: "row" }, `layer ${layer}`));
+    for (const head of kind.heads) {
+      const canvas = make("canvas", { width: keys.length, height: queries.length });
+      canvas.style.width = `${keys.length * scale}px`;
+      canvas.style.height = `${queries.length * scale}px`;
+      drawCanvas(canvas, matrixOf(state.kind, layer, head, queries, keys), colorOf(head));
+      const button = make("button", { type: "button", "aria-label": `layer ${layer}, head ${head}` }, canvas);
+      button.addEventListener("click", () => open(layer, head));
+      row.append(make("td", {}, button));
+    }
+    table.append(row);
+  }
+  byId("picture").replaceChildren(table);
+}
+
+function open(layer, head) {
+  state.layer = layer;
+  state.view = "lines";
+  addLayers();
+  for (const input of byId("views").querySelectorAll("input")) input.checked = input.value === state.view;
+  setHeads([head]);
+  picture.tokens[0][0].focus();
+}
+
+// ---------------------------------------------------------------------------------------------------- page ----
+
+function draw() {
+  chosen = null;
+  pinned = false;
+  picture = { ...read(), tokens: [[], []], isolate: () => {} };
+  caption();
+  byId("layers").hidden = state.view === "overview";
+  byId("heads").hidden = state.view === "overview";
+  byId("readout").hidden = state.view === "overview";
+  if (state.view === "overview") { drawOverview(); return; }
+  if (state.view === "matrix") drawMatrix();
+  else drawLines();
+  byId("picture").replaceChildren(picture.svg);
+  picture.tokens[0][0].setAttribute("tabindex", "0");
+  tell();
+}
+
+document.title = `Attention: ${short(data.source, 60)}`;
+byId("model").textContent = data.model;
+byId("source").textContent = data.source;
+byId("target").textContent = data.target;
+byId("target-name").textContent = data.translated ? "Translation" : "Target";
+addControls();
+draw();
+let width = innerWidth;
+addEventListener("resize", () => { if (innerWidth !== width) draw(); width = innerWidth; });
+document.addEventListener("keydown", (event) => { if (event.key === "Escape" && picture.svg) { pinned = false; choose(null); } });

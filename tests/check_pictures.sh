@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# The pages of "tfm attention" and "tfm report" in a real browser: what they show, what they do, how they look.
+# Usage: check_pictures.sh TFM SOURCE_ROOT FOLDER     FOLDER keeps the browser's driver between runs
+# shellcheck source=tests/cli.sh
+. "$(dirname "$0")/cli.sh"
+folder=$3 driver=playwright-core@1.61.0 # the last one for Node 18, Debian 12's
+browser=$(command -v chromium) && command -v node > /dev/null && command -v npm > /dev/null ||
+    { echo "chromium, node and npm are needed"; exit 77; }
+
+mkdir -p "$folder"
+if ! grep -q "\"version\": \"${driver#*@}\"" "$folder/node_modules/playwright-core/package.json" 2> err; then
+    npm install --prefix "$folder" --no-save --no-audit --no-fund --loglevel=error "$driver" > out 2> err ||
+        { sed 's/^/npm: /' err; exit 77; }
+fi
+
+write_corpus
+works "a model" "$tfm" train --src en --tgt de --model m.tfm --steps 60 --quiet "${small[@]}" --set n_decoder_layers=2
+draw=("$tfm" attention --model m.tfm --quiet)
+hostile='</script><script>alert(1)</script> "&<img src=x onerror=alert(1)>'
+works "a page" "${draw[@]}" --src-text "two five six one" --tgt-text "zwei fuenf sechs eins" --out short.html
+works "its numbers" "${draw[@]}" --src-text "two five six one" --tgt-text "zwei fuenf sechs eins" --out short.json
+works "a figure" "${draw[@]}" --src-text "two five $hostile" --tgt-text "zwei" --out figure.svg
+works "a long page" "${draw[@]}" --src-text "$(printf 'two one three five four six %.0s' {1..5})" \
+    --tgt-text "$(printf 'zwei eins vier %.0s' {1..6})" --kind encoder --out long.html
+works "hostile text" "${draw[@]}" --src-text "$hostile" --tgt-text "שלום 你好 one" --out hostile.html
+NODE_PATH="$folder/node_modules" node "$root/tests/pictures.js" "$browser" "$PWD" > seen 2>&1
+code=$?
+sed '$d' seen
+read -r more bad < <(sed -n 's/^\([0-9]*\) checks, \([0-9]*\) failed$/\1 \2/p' seen) || { cat seen; more=1 bad=1; }
+[ "$code" -le 1 ] || bad=$((bad + 1))
+checks=$((checks + more)) failures=$((failures + bad))
+finish

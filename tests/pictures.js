@@ -1,0 +1,285 @@
+// Opens the pages of a folder in a browser and checks what they show. Usage: node pictures.js BROWSER FOLDER
+"use strict";
+const fs = require("fs");
+const path = require("path");
+const { chromium } = require("playwright-core");
+
+const [browserPath, folder] = process.argv.slice(2);
+const file = (name) => path.join(folder, name);
+let checks = 0;
+let failures = 0;
+
+function check(name, good, ...seen) {
+  checks++;
+  if (good) return;
+  failures++;
+  console.log(`FAILED ${name}`, ...seen);
+}
+
+const near = (a, b, by) => Math.abs(a - b) <= by;
+
+// A page whose console, errors, dialogs and requests must stay silent.
+async function open(browser, name, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1300, height: 900 }, colorScheme: "light", ...options });
+  const page = await context.newPage();
+  const loud = [];
+  page.setDefaultTimeout(5000);
+  page.on("console", (message) => loud.push(message.text()));
+  page.on("pageerror", (error) => loud.push(error.stack));
+  page.on("dialog", (dialog) => { loud.push("a dialog"); dialog.dismiss(); });
+  page.on("request", (request) => {
+    if (request.url() !== `file://${file(name)}` && !request.url().startsWith("data:")) loud.push(request.url());
+  });
+  await page.goto(`file://${file(name)}`);
+  page.done = async () => {
+    check(`${name}: neither errors nor requests`, loud.length === 0, loud);
+    await context.close();
+  };
+  return page;
+}
+
+// Shares of an element's pixels as it is shown: coloured ones, and the mean lightness, 0 to 1.
+async function looks(page, selector) {
+  const element = await page.$(selector);
+  const png = (await element.screenshot()).toString("base64");
+  const box = await element.boundingBox();
+  const other = await page.context().newPage();
+  const seen = await other.evaluate(async (data) => {
+    const image = new Image();
+    image.src = `data:image/png;base64,${data}`;
+    await image.decode();
+    const canvas = document.createElement("canvas");
+    canvas.width = image.width;
+    canvas.height = image.height;
+    const pen = canvas.getContext("2d");
+    pen.drawImage(image, 0, 0);
+    const bytes = pen.getImageData(0, 0, image.width, image.height).data;
+    let coloured = 0, light = 0;
+    for (let i = 0; i < bytes.length; i += 4) {
+      const [most, least] = [Math.max(bytes[i], bytes[i + 1], bytes[i + 2]), Math.min(bytes[i], bytes[i + 1], bytes[i + 2])];
+      if (most - least > 60) coloured++;
+      light += (most + least) / 510;
+    }
+    const n = bytes.length / 4;
+    return { width: image.width, height: image.height, coloured: coloured / n, light: light / n };
+  }, png);
+  await other.close();
+  return { ...seen, bytes: png.length * 3 / 4, box };
+}
+
+// Labels of the picture that cover one another, those that leave the window, and the least size of letters.
+const labels = (page) => page.evaluate(() => {
+  const boxes = [...document.querySelectorAll("#picture .token text")].map((text) => [text.textContent, text.getBoundingClientRect(),
+    parseFloat(getComputedStyle(text).fontSize)]);
+  const covering = [];
+  for (let i = 0; i < boxes.length; i++)
+    for (let j = i + 1; j < boxes.length; j++) {
+      const [a, b] = [boxes[i][1], boxes[j][1]];
+      const deep = Math.min(Math.min(a.right, b.right) - Math.max(a.left, b.left), Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top));
+      if (deep > 0.5) covering.push([boxes[i][0], boxes[j][0], deep]);
+    }
+  return { n: boxes.length, covering, outside: boxes.filter(([, b]) => b.left < 0 || b.right > innerWidth).length,
+    smallest: Math.min(...boxes.map((b) => b[2])), wide: document.documentElement.scrollWidth > innerWidth };
+});
+
+const text = (page, selector) => page.$eval(selector, (node) => node.textContent);
+const count = (page, selector) => page.$$eval(selector, (nodes) => nodes.length);
+
+// ------------------------------------------------------------------------------------------------ attention ----
+
+const LEAST_SHOWN = 0.02;
+
+function numbers(name) {
+  const data = JSON.parse(fs.readFileSync(file(name)));
+  const kind = (k) => data.attention.find((a) => a.kind === k);
+  return { data, kind, mean: (k, layer, i, j) => {
+    const heads = kind(k).weights[layer - 1];
+    return heads.reduce((sum, head) => sum + head[i][j], 0) / heads.length;
+  } };
+}
+
+const atLeast = (matrices, least) => matrices.flat(2).filter((w) => w >= least).length;
+
+async function showsTheWeights(browser) {
+  const page = await open(browser, "short.html");
+  const { data, kind, mean } = numbers("short.json");
+  const cross = kind("cross"), n = data.tokens.source.length, m = data.tokens.target.length;
+  check("controls", await count(page, "#kinds input") === 3 && await count(page, "#layers input") === 2
+    && await count(page, "#heads input") === 2);
+  check("opens with the last layer", (await text(page, "#title")) === "Encoder-decoder attention, layer 2 of 2");
+  check("tokens", await count(page, ".token") === m + n, await count(page, ".token"));
+  check("a line for each weight", await count(page, ".base path") === atLeast(cross.weights[1], LEAST_SHOWN));
+  const lines = await page.$$eval(".base path", (paths) => paths.map((p) => ({ ...p.dataset, width: +p.getAttribute("stroke-width"),
+    opacity: +p.getAttribute("stroke-opacity"), color: p.getAttribute("stroke") })));
+  const weight = (l) => cross.weights[1][l.head - 1][l.query][l.key];
+  const sorted = lines.sort((a, b) => weight(a) - weight(b));
+  check("thickness and opacity by weight", sorted.every((l, i) => !i || (l.width >= sorted[i - 1].width - 0.011
+    && l.opacity >= sorted[i - 1].opacity - 0.0011)) && sorted.at(-1).width > sorted[0].width);
+  check("a colour for each head", new Set(lines.map((l) => l.color)).size === 2
+    && lines.every((l) => l.color === lines.find((o) => o.head === l.head).color));
+  const whole = await looks(page, "#picture svg");
+  check("the picture has its size, and colours", near(whole.width, whole.box.width, 2) && near(whole.height, whole.box.height, 2)
+    && whole.bytes > 5000 && whole.coloured > 0.005, whole);
+
+  await page.hover(".token >> nth=1");
+  check("pointing isolates", await count(page, ".isolated") === 1 && await count(page, ".lines:not(.base) path")
+    === atLeast(cross.weights[1].map((head) => [head[1]]), 0.004));
+  check("the others fade", +(await page.$eval(".base", (g) => getComputedStyle(g).opacity)) < 0.1);
+  const alone = await looks(page, "#picture svg");
+  check("less is coloured", alone.coloured < whole.coloured && alone.coloured > 0, alone.coloured, whole.coloured);
+  const best = data.tokens.source.map((token, j) => [mean("cross", 2, 1, j), token.text]).sort((a, b) => b[0] - a[0])[0];
+  const said = await text(page, "#readout");
+  check("and tells the numbers", said.startsWith(`${data.tokens.target[1].text} looks at ${best[1]} ${(100 * best[0]).toFixed(best[0] < 0.0995 ? 1 : 0)} %`),
+    said, best);
+  await page.mouse.move(5, 5);
+  check("until the pointer leaves", await count(page, ".isolated") === 0);
+  await page.click(`.token >> nth=${m + 2}`);
+  await page.mouse.move(5, 5);
+  check("a click keeps it", await count(page, ".isolated") === 1 && (await text(page, "#readout")).includes("is looked at by"));
+  await page.keyboard.press("Escape");
+  check("Escape lets it go", await count(page, ".isolated") === 0);
+  await page.done();
+}
+
+async function obeysTheKeyboard(browser) {
+  const page = await open(browser, "short.html");
+  const m = numbers("short.json").data.tokens.target.length;
+  const focused = () => page.evaluate(() => [...document.querySelectorAll(".token")].indexOf(document.activeElement));
+  const trail = [];
+  for (let i = 0; i < 20 && await focused() < 0; i++) {
+    await page.keyboard.press("Tab");
+    trail.push(await page.evaluate(() => document.activeElement.name || document.activeElement.id || document.activeElement.tagName));
+  }
+  check("Tab passes all controls on its way to the tokens", await focused() === 0
+    && ["theme", "kinds", "layers", "views", "heads"].every((name) => trail.includes(name)), trail);
+  await page.keyboard.press("ArrowDown");
+  check("down", await focused() === 1 && await count(page, ".token.chosen") === 1);
+  check("focus can be seen", await page.$eval(":focus .back", (node) => getComputedStyle(node).strokeWidth) === "2px");
+  await page.keyboard.press("ArrowRight");
+  check("to the other side", await focused() === m + 1);
+  await page.keyboard.press("End");
+  await page.keyboard.press("ArrowDown");
+  check("no further than the end", await focused() === await count(page, ".token") - 1);
+  await page.keyboard.press("Enter");
+  check("Enter keeps", await page.$eval(":focus", (node) => node.getAttribute("aria-pressed")) === "true");
+  check("what is focused has a name", (await page.$eval(":focus", (node) => node.getAttribute("aria-label"))).startsWith("key "));
+  await page.focus("#layers input:checked");
+  await page.keyboard.press("ArrowLeft");
+  check("layers by arrow keys", (await text(page, "#title")).endsWith("layer 1 of 2"));
+  await page.focus("#kinds input:checked");
+  await page.keyboard.press("ArrowLeft");
+  await page.keyboard.press("ArrowLeft");
+  check("kinds by arrow keys", (await text(page, "#title")) === "Encoder self-attention, layer 1 of 1");
+  await page.focus("#heads input");
+  await page.keyboard.press("Space");
+  check("heads by the space bar", new Set(await page.$$eval(".base path", (p) => p.map((x) => x.dataset.head))).size === 1);
+  check("every control has a name", await page.evaluate(() => [...document.querySelectorAll("input, select, button")]
+    .every((node) => node.getAttribute("aria-label") || node.closest("label")?.textContent.trim() || node.textContent.trim())));
+  await page.done();
+}
+
+async function hasOtherViews(browser) {
+  const page = await open(browser, "short.html");
+  const { data, kind, mean } = numbers("short.json");
+  const n = data.tokens.source.length, m = data.tokens.target.length;
+  await page.click("#heads button:text-is('none')");
+  check("no heads, no lines", await count(page, ".base path") === 0 && (await text(page, "#readout")) === "No head is chosen.");
+  check("and nothing coloured", (await looks(page, "#picture svg")).coloured < 1e-4);
+  await page.dblclick("#heads label >> nth=1");
+  check("a double click: that head alone", await count(page, ".base path") === atLeast(kind("cross").weights[1][1], LEAST_SHOWN));
+  await page.click("#heads button:text-is('all')");
+
+  await page.check("[value=matrix]");
+  const cells = data.tokens.target.flatMap((_, i) => data.tokens.source.map((__, j) => mean("cross", 2, i, j))).filter((w) => w >= 0.0021);
+  check("a cell for each weight", near(await count(page, "#picture g rect[data-query]"), cells.length, 2), cells.length);
+  const box = await (await page.$(".field")).boundingBox();
+  await page.mouse.move(box.x + box.width * 1.5 / n, box.y + box.height * 2.5 / m);
+  const said = await text(page, "#readout");
+  check("a cell tells its heads", said.startsWith(`${data.tokens.target[2].text} looks at ${data.tokens.source[1].text} `)
+    && said.includes("by head 1: ") && said.includes(", 2: "), said);
+  const flat = await labels(page);
+  check("matrix: labels apart", flat.n === m + n && flat.covering.length === 0 && flat.outside === 0, flat);
+
+  await page.check("[value=overview]");
+  check("a small picture of every head", await count(page, ".overview canvas") === 4 && (await looks(page, ".overview")).coloured > 0.01);
+  await page.click("[aria-label='layer 1, head 2']");
+  check("which a click opens", (await text(page, "#title")).endsWith("layer 1 of 2")
+    && await count(page, ".base path") === atLeast(kind("cross").weights[0][1], LEAST_SHOWN));
+
+  await page.check("[value=words]");
+  const words = (side) => new Set(data.tokens[side].map((t) => t.word)).size;
+  check("words", await count(page, ".token") === words("source") + words("target"));
+  check("words are whole", (await page.$$eval(".token text", (nodes) => nodes.map((t) => t.textContent))).some((t) => t.includes("fuenf")));
+  await page.done();
+}
+
+async function suitsItsSurroundings(browser) {
+  const page = await open(browser, "short.html");
+  const light = await looks(page, "body");
+  await page.emulateMedia({ colorScheme: "dark" });
+  const dark = await looks(page, "body");
+  check("dark where the system is", light.light > 0.8 && dark.light < 0.25 && dark.coloured > 0.002, light.light, dark.light);
+  await page.selectOption("#theme", "light");
+  check("and light where one wants it", (await looks(page, "body")).light > 0.8);
+  await page.selectOption("#theme", "dark");
+  await page.emulateMedia({ media: "print" });
+  check("printed on white, without controls", (await looks(page, "body")).light > 0.9 && !await page.isVisible("#controls")
+    && await page.isVisible("#picture svg"));
+  check("as PDF", (await page.pdf()).length > 8000);
+  await page.emulateMedia({ media: "screen" });
+  await page.setViewportSize({ width: 400, height: 800 });
+  check("a narrow window is not widened", await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+  await page.done();
+}
+
+async function staysReadable(browser) {
+  const page = await open(browser, "long.html");
+  check("60 tokens", await count(page, ".token") >= 120, await count(page, ".token"));
+  for (const view of ["lines", "matrix"]) {
+    await page.check(`[value=${view}]`);
+    const seen = await labels(page);
+    check(`${view}: labels apart, inside, large enough`, seen.covering.length === 0 && seen.outside === 0 && !seen.wide
+      && seen.smallest >= 11, view, seen);
+  }
+  await page.check("[value=lines]");
+  await page.hover(".token >> nth=30");
+  check("long: pointing isolates", await count(page, ".isolated") === 1 && await count(page, ".lines:not(.base) path") > 0);
+  await page.done();
+}
+
+async function showsAnyText(browser) {
+  const page = await open(browser, "hostile.html");
+  check("hostile text is text", (await text(page, "#source")).startsWith("</script><script>alert(1)</script>")
+    && await count(page, "img") === 0 && await count(page, "script") === 3);
+  check("a right-to-left line begins on the right", await page.$eval("#target", (node) => getComputedStyle(node).direction) === "rtl");
+  check("tokens are shown", await count(page, ".token text") > 20);
+  await page.done();
+
+  const figure = await browser.newPage();
+  const size = await figure.evaluate(async (svg) => {
+    const tree = new DOMParser().parseFromString(svg, "image/svg+xml");
+    const image = new Image();
+    image.src = `data:image/svg+xml,${encodeURIComponent(svg)}`;
+    await image.decode();
+    return { bad: tree.querySelector("parsererror") !== null, width: image.naturalWidth, wanted: +tree.documentElement.getAttribute("width"),
+      texts: [...tree.querySelectorAll("text")].map((node) => node.textContent).join("") };
+  }, fs.readFileSync(file("figure.svg"), "utf8"));
+  check("a figure is a picture", !size.bad && size.width === Math.round(size.wanted) && size.texts.includes("<"), size);
+  await figure.close();
+}
+
+async function main() {
+  const browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox", "--disable-gpu"] });
+  for (const part of [showsTheWeights, obeysTheKeyboard, hasOtherViews, suitsItsSurroundings, staysReadable, showsAnyText]) {
+    try {
+      await part(browser);
+    } catch (error) {
+      check(`${part.name}: ${error.stack}`, false);
+    }
+  }
+  await browser.close();
+  console.log(`${checks} checks, ${failures} failed`);
+  process.exit(failures ? 1 : 0);
+}
+
+main();
