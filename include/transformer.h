@@ -583,7 +583,14 @@ typedef struct tfm_decoder tfm_decoder;
 #define TFM_LENGTH_FAIRSEQ 2 /* n^alpha: fairseq's --lenpen counts EOS too   */
 #define TFM_LENGTH_NONE    3 /* 1: the log-probability itself                */
 
-/* Called between steps with the sentences done so far. Nonzero cancels: the call returns TFM_E_CANCELLED. */
+/* What becomes of a line of more than max_source tokens (tfm_decoder_options.long_source). */
+#define TFM_LONG_REFUSE 0 /* an error that names it */
+#define TFM_LONG_SPLIT  1 /* it is cut in two where a sentence ends in its middle half, as near to the middle as possible; where
+                             none does behind other punctuation, else at white space, else between characters; and so are
+                             its halves, until none is too long. Their translations are joined, with a space where there
+                             was white space; a prefix is that of the first part; lines with terms are refused */
+
+/* Called between steps with the sentences done so far, of which a line that was split has several. Nonzero cancels: the call returns TFM_E_CANCELLED. */
 typedef int32_t (*tfm_decode_progress_fn)(void *user, size_t done, size_t total);
 
 /* How to search. Start from tfm_decoder_options_init(). */
@@ -594,7 +601,8 @@ typedef struct tfm_decoder_options {
     uint32_t n_best;                /* hypotheses returned per sentence, 1..beam; default 1                       */
     uint32_t max_extra;             /* longest output = source tokens (EOS counted) + this; default 50 (6.1)      */
     uint32_t max_length;            /* absolute longest output, EOS counted; 0: no other limit; default 0         */
-    uint32_t max_source;            /* a longer source (tokens, EOS counted) is refused; >= 1, default 4096       */
+    uint32_t max_source;            /* a longer source (tokens, EOS counted) is too long, as is one of more than the
+                                       model's positions: refused, or see long_source; >= 1, default 4096 */
     uint32_t stop_rule;             /* TFM_STOP_*; default best                                                   */
     uint32_t allow_special;         /* nonzero: PAD and BOS may be produced; default 0                            */
     uint32_t replace_invalid;       /* nonzero: invalid UTF-8 becomes U+FFFD instead of an error; default 0       */
@@ -631,6 +639,8 @@ typedef struct tfm_decoder_options {
     uint32_t reserved2;             /* 0 */
     uint64_t seed;                  /* of samples, which depend on it, the source and their number, not on other
                                        sentences: equal sources have equal samples; default 0 */
+    uint32_t long_source;           /* TFM_LONG_*, of lines of text; ids that are too long are refused; default refuse */
+    uint32_t reserved3;             /* 0 */
 } tfm_decoder_options;
 
 /* Fills *options with the defaults above; pass sizeof *options. NULL is ignored. since 0.2 */
@@ -653,9 +663,9 @@ TFM_API void tfm_decoder_free(tfm_decoder *decoder);
 /*
  * Translates n_lines lines, which are not kept; results stay in the decoder until its next call. An empty or
  * all-blank line gives an empty text with score 0.
- * returns TFM_OK, TFM_E_INVALID (a model without tokenizer, a line of more than max_source tokens), TFM_E_FORMAT
- *         (invalid UTF-8; names the line), TFM_E_CANCELLED, TFM_E_NOMEM. After a failure there are no results.
- *         since 0.2
+ * returns TFM_OK, TFM_E_INVALID (a model without tokenizer, a line of more than max_source tokens that is not split),
+ *         TFM_E_FORMAT (invalid UTF-8; names the line), TFM_E_CANCELLED, TFM_E_NOMEM. After a failure there are no
+ *         results. since 0.2
  */
 TFM_API tfm_status tfm_decoder_translate(tfm_decoder *decoder, const tfm_text *lines, size_t n_lines, tfm_error *error);
 
@@ -727,6 +737,19 @@ TFM_API const float *tfm_decoder_token_scores(const tfm_decoder *decoder, size_t
 
 /* Decoding steps (new target tokens of each hypothesis) that the sentence took; 0 when it is out of range. since 0.2 */
 TFM_API uint32_t tfm_decoder_steps(const tfm_decoder *decoder, size_t sentence);
+
+/*
+ * 1 when a result came to its end, of each part where it has several; 0 when the longest output cut it off, or it is
+ * out of range. since 0.2
+ */
+TFM_API uint32_t tfm_decoder_finished(const tfm_decoder *decoder, size_t sentence, size_t rank);
+
+/*
+ * In how many parts a sentence was translated: 1, or more when TFM_LONG_SPLIT split it; 0 when it is out of range.
+ * Result rank of a line that was split consists of result rank of each part: their ids and token scores one behind the
+ * other, each part's EOS included; its score and steps are the sums of theirs. since 0.2
+ */
+TFM_API size_t tfm_decoder_parts(const tfm_decoder *decoder, size_t sentence);
 
 /*
  * Natural-log probability of each target token given its source, EOS included: line i of targets belongs to line i

@@ -753,6 +753,13 @@ public:
         return {data, n};
     }
     std::uint32_t steps(std::size_t sentence) const noexcept { return tfm_decoder_steps(get(), sentence); }
+    /* false: the longest output cut it off. */
+    bool finished(std::size_t sentence, std::size_t rank = 0) const noexcept
+    {
+        return tfm_decoder_finished(get(), sentence, rank) != 0;
+    }
+    /* 1, or more when the line was too long and split. */
+    std::size_t parts(std::size_t sentence) const noexcept { return tfm_decoder_parts(get(), sentence); }
 
     void logprobs(const texts &sources, const texts &targets) { call_pairs(tfm_decoder_logprobs, sources, targets); }
     void logprobs_ids(const id_lists &sources, const id_lists &targets)

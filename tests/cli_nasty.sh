@@ -68,7 +68,10 @@ translated "a program" start
 tokenizers "a long line" long
 head -c 1048576 /dev/zero | tr '\0' a > alike
 tokenizers "a line of one letter" alike
-input=long check "a long line: not translated in part" run_code 1 "${translate[@]}"
+input=long works "a long line: in parts" "${translate[@]}"
+check "a long line: in parts, one line" equal "$(wc -l < out)" 3
+check "a long line: in parts, which is said" grep -Eq '^tfm: warning: standard input:2: too long, translated in [0-9]{3} parts' err
+input=long check "a long line: refused" run_code 1 "${translate[@]}" --long refuse
 check "a long line: named, with what to do" grep -Eq '^tfm: standard input:2: .* has [0-9]+ tokens .* max-?_?source 4096.*split' err
 check "a long line: those before are answered" equal "$(wc -l < out)" 1
 input=long works "score of nothing" "$tfm" score --model m --src empty --tgt empty

@@ -130,9 +130,21 @@ check "invalid line: the old file stays" equal "$(cat kept)" precious
 input=half works "invalid line: replaced" "${translate[@]}" --replace-invalid
 check "invalid line: replaced, all lines" equal "$(wc -l < out)" 85
 { cat en; seq -s ' ' 300; cat en; } > long
-input=long check "long line" run_code 1 "${translate[@]}" --max-source 100
+input=long check "long line" run_code 1 "${translate[@]}" --max-source 100 --long refuse
 check "long line: named" grep -Eq "^tfm: standard input:43: .*100" err
 check "long line: those before it are answered" cmp out plain
+input=long works "long line, in parts" "${translate[@]}" --max-source 100 --stats
+check "long line, in parts: named" grep -Eq "^tfm: warning: standard input:43: too long, translated in ([4-9]|1[0-9]) parts" err
+check "long line, in parts: counted" grep -q "^1 sentences were too long and split, " err
+check "long line, in parts: the others are as ever" cmp <(sed 43d out) <(cat plain plain)
+check "long line, in parts: one line" equal "$(wc -l < out)" 85
+printf 'one. two, three\nfour\n' > sentences
+input=sentences works "sentences in parts" "${translate[@]}" --max-source 6
+check "sentences in parts: joined by a space" equal "$(head -n 1 out)" "$(printf 'one.\ntwo, three\n' > parts
+    "${translate[@]}" --input parts 2> err2 | paste -s -d ' ')"
+works "cut off" "${translate[@]}" --input two --max-length 1 --stats
+check "cut off: named" grep -q "^tfm: warning: two:2: the translation reached the longest length" err
+check "cut off: counted" grep -q " 2 translations were cut off" err
 check "closed pipe" equal "$("${translate[@]}" --input many 2> err | head -n 1 | cat; grep -c 'standard output: Broken pipe' err)" \
     "$(head -n 1 de; echo 1)"
 finish

@@ -25,6 +25,8 @@ START_TEST(training_to_translation)
         ck_assert(m.tokenizer().decode(d.ids(i)) == german[i]);
         ck_assert_int_eq(d.ids(i)[d.ids(i).size() - 1], TFM_EOS);
         ck_assert_uint_ge(d.steps(i), d.ids(i).size());
+        ck_assert(d.finished(i) == (d.ids(i).size() == 0 || d.ids(i).data()[d.ids(i).size() - 1] == TFM_EOS));
+        ck_assert_uint_eq(d.parts(i), 1);
         ck_assert_uint_eq(d.count(i), 1);
         ck_assert(d.score(i) < 0 && d.score(i) > -1);
     }

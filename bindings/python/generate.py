@@ -31,6 +31,7 @@ CLASSES = {
     "Start": (r"TFM_START_(\w+)", "What the decoder reads first."),
     "Init": (r"TFM_INIT_(\w+)", "Limits of the random weights."),
     "LengthNorm": (r"TFM_LENGTH_(\w+)", "What the score of a hypothesis is divided by."),
+    "LongSource": (r"TFM_LONG_(\w+)", "What becomes of a line that is too long."),
     "StopRule": (r"TFM_STOP_(\w+)", "When the search for a sentence ends."),
     "AttentionKind": (r"TFM_ATTENTION_(\w+)", "Which attention of the model."),
     "Smoothing": (r"TFM_SMOOTHING_(\w+)", "Where label smoothing puts its mass."),
@@ -72,7 +73,7 @@ RECORDS = {
 }
 INTERNAL = {"tfm_error", "tfm_allocator", "tfm_text", "tfm_ids", "tfm_parameter", "tfm_request", "tfm_parseval_options"}
 # The package owns these: memory comes from malloc, user pointers are closures, and a trainer is iterated.
-NOT_OPTIONS = {"struct_size", "reserved", "allocator", "log_user", "progress_user", "reduce_user",
+NOT_OPTIONS = {"struct_size", "reserved", "reserved2", "reserved3", "allocator", "log_user", "progress_user", "reduce_user",
                "n_forbidden"}
 NOT_OF = {"TrainerOptions": {"progress"}}
 

@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK_LINES = 1024 }; /* translated together, when so many are there */
+enum {
+    CHUNK_LINES = 1024, /* translated together, when so many are there */
+    WARNINGS = 10,      /* of a kind; those that come after are only counted */
+};
 
 typedef struct translate_args {
     const char *model, *input, *output, *prefixes, *terms;
@@ -47,7 +50,12 @@ static const option_row rows[] = {
     {"max-extra", "N", "longest translation: tokens of the source + N", OPTION_U32, AT(decoder.max_extra)},
     {"max-length", "N", "longest translation in tokens; default: no other limit", OPTION_U32, AT(decoder.max_length)},
     {"min-length", "N", "no end before so many tokens, the end included", OPTION_U32, AT(decoder.min_length)},
-    {"max-source", "N", "a line of more tokens is an error", OPTION_U32, .low = 1, AT(decoder.max_source)},
+    {"max-source", "N", "a line of more tokens is too long, as is one of more than the model's positions", OPTION_U32,
+     .low = 1, AT(decoder.max_source)},
+    {"long", "refuse|split",
+     "lines that are too long are an error, or translated in parts: cut where a sentence ends, else at punctuation, else "
+     "at spaces",
+     OPTION_CHOICE, AT(decoder.long_source)},
     {"stop", "best|worst", "end a sentence when its best finished hypothesis, or its worst, cannot be beaten",
      OPTION_CHOICE, AT(stop)},
 
@@ -104,6 +112,7 @@ typedef struct translation {
     text_lines chunk, chunk_prefixes, chunk_terms; /* terms: of all lines */
     size_t n_terms[CHUNK_LINES];
     uint64_t sentences, tokens; /* done; tokens are those of the best hypotheses */
+    uint64_t split, cut_off;    /* sentences in parts; whose translation was too long */
     double load_seconds, seconds;
     double call_began; /* of the lines that are being translated */
     size_t call_done;
@@ -128,8 +137,27 @@ static const char *suffix_of(translation *t, size_t sentence, size_t rank)
     return t->suffix;
 }
 
+/* Says what was not translated as it stands. */
+static void note_limits(translation *t, size_t i)
+{
+    const unsigned long long line = t->sentences + 1;
+    const size_t parts = tfm_decoder_parts(t->decoder, i);
+    if (parts > 1 && t->split++ < WARNINGS)
+        console_warn("%s:%llu: too long, translated in %zu parts", t->input.name, line, parts);
+    if (!tfm_decoder_finished(t->decoder, i, 0) && t->cut_off++ < WARNINGS)
+        console_warn("%s:%llu: the translation reached the longest length, and stops there", t->input.name, line);
+}
+
+static void count_limits(const translation *t)
+{
+    if (t->split > WARNINGS) console_warn("%llu lines were translated in parts", (unsigned long long)t->split);
+    if (t->cut_off > WARNINGS)
+        console_warn("%llu translations reached the longest length", (unsigned long long)t->cut_off);
+}
+
 static void write_sentence(translation *t, size_t i)
 {
+    note_limits(t, i);
     char before[64] = "";
     const size_t count = tfm_decoder_count(t->decoder, i), wanted = t->args->n_best ? t->args->n_best : 1;
     for (size_t rank = 0; rank < count && rank < wanted; rank++) {
@@ -283,6 +311,8 @@ static void print_stats(translation *t)
     fprintf(stderr, "loaded in %.0f ms; %llu sentences and %llu tokens in %.2f s: %.1f sentences/s, %.0f tokens/s\n",
             1e3 * t->load_seconds, (unsigned long long)t->sentences, (unsigned long long)t->tokens, t->seconds,
             (double)t->sentences / seconds, (double)t->tokens / seconds);
+    console_print("%llu sentences were too long and split, %llu translations were cut off", (unsigned long long)t->split,
+                  (unsigned long long)t->cut_off);
     console_print("a sentence took %.1f ms (median), %.1f ms (95 %%), %.1f ms (99 %%); at most %.1f MB of memory",
                   1e3 * samples_median(&t->latencies), 1e3 * samples_quantile(&t->latencies, 0.95),
                   1e3 * samples_quantile(&t->latencies, 0.99), process_peak_mb());
@@ -297,6 +327,7 @@ static void init(void *place)
     translate_args *args = place;
     tfm_decoder_options_init(&args->decoder, sizeof args->decoder);
     args->decoder.n_threads = 0;
+    args->decoder.long_source = TFM_LONG_SPLIT;
 }
 
 static int run(void *place, const string_list *operands)
@@ -312,6 +343,7 @@ static int run(void *place, const string_list *operands)
     int code = open_all(&t);
     if (!code) code = translate_all(&t);
     if (!text_writer_close(&t.output, !code)) code = EXIT_FAILURE;
+    count_limits(&t);
     if (!code && args->stats) print_stats(&t);
     samples_free(&t.latencies);
     free(t.suffix);

@@ -1,4 +1,4 @@
-/* tfm_decoder: creation, translation and scoring of ids, attention, results. */
+/* tfm_decoder: creation, scoring of ids, attention. */
 #include "api/decoder_handle.h"
 
 #include "base/arithmetic.h"
@@ -16,8 +16,9 @@ static tfm_status begin(tfm_decoder *d, tfm_error *error)
     if (status) return status;
     transformer.weights = &packed->weights;
     status = tfm_search_create(&d->search, &transformer, d->pool, &d->options, a, error);
-    if (!status) status = tfm_score_create(&d->score, tfm_search_workspace(d->search), error);
-    return status;
+    if (status) return status;
+    tfm_decoder_watch(d);
+    return tfm_score_create(&d->score, tfm_search_workspace(d->search), error);
 }
 
 tfm_status tfm_decoder_create(tfm_decoder **out, const tfm_model *model, const tfm_decoder_options *options,
@@ -39,6 +40,7 @@ tfm_status tfm_decoder_create(tfm_decoder **out, const tfm_model *model, const t
     if (!d) return tfm_fail(error, TFM_E_NOMEM, "decoder: no memory for %zu bytes", sizeof *d);
     *d = (tfm_decoder){.allocator = a, .options = o, .model = model};
     d->sources.allocator = d->targets.allocator = d->terms.allocator = a;
+    d->parts.allocator = d->parts.trial.allocator = a;
     status = begin(d, error);
     if (status) tfm_decoder_free(d);
     else *out = d;
@@ -54,43 +56,11 @@ void tfm_decoder_free(tfm_decoder *decoder)
     tfm_encoded_free(&decoder->sources);
     tfm_encoded_free(&decoder->targets);
     tfm_encoded_free(&decoder->terms);
+    tfm_parts_free(&decoder->parts);
     tfm_score_free(decoder->score);
     tfm_search_free(decoder->search);
     tfm_pool_free(decoder->pool);
     tfm_free(&a, decoder, 1, sizeof *decoder);
-}
-
-size_t tfm_decoder_count(const tfm_decoder *decoder, size_t sentence)
-{
-    return decoder ? tfm_search_count(decoder->search, sentence) : 0;
-}
-
-tfm_ids tfm_decoder_ids(const tfm_decoder *decoder, size_t sentence, size_t rank)
-{
-    tfm_hypothesis h;
-
-    return decoder && tfm_search_get(decoder->search, sentence, rank, &h) ? h.ids : (tfm_ids){NULL, 0};
-}
-
-double tfm_decoder_score(const tfm_decoder *decoder, size_t sentence, size_t rank)
-{
-    tfm_hypothesis h;
-
-    return decoder && tfm_search_get(decoder->search, sentence, rank, &h) ? h.score : (double)NAN;
-}
-
-const float *tfm_decoder_token_scores(const tfm_decoder *decoder, size_t sentence, size_t rank, size_t *n_tokens)
-{
-    tfm_hypothesis h;
-    const bool there = decoder && tfm_search_get(decoder->search, sentence, rank, &h);
-
-    if (n_tokens) *n_tokens = there ? h.ids.size : 0;
-    return there ? h.logprobs : NULL;
-}
-
-uint32_t tfm_decoder_steps(const tfm_decoder *decoder, size_t sentence)
-{
-    return decoder ? tfm_search_steps(decoder->search, sentence) : 0;
 }
 
 tfm_status tfm_decoder_logprobs_ids(tfm_decoder *decoder, const tfm_ids *sources, const tfm_ids *targets,

@@ -4,6 +4,7 @@
 
 #include "api/encode_lines.h"
 #include "api/model_handle.h"
+#include "api/split_lines.h"
 #include "decode/score.h"
 #include "decode/search.h"
 
@@ -20,6 +21,7 @@ struct tfm_decoder {
     tfm_search *search;
     tfm_score *score; /* works in the memory of search */
     tfm_encoded sources, targets, terms;
+    tfm_parts parts; /* of the lines of the last call */
     char *text; /* each hypothesis is terminated by NUL */
     size_t text_size, text_capacity;
     tfm_span *spans; /* by number of hypothesis */
@@ -34,12 +36,25 @@ tfm_status tfm_decoder_options_read(tfm_decoder_options *to, const tfm_decoder_o
 
 /* Is there a tokenizer, and are there lines? name: theirs, for the error. */
 tfm_status tfm_decoder_check_text(const tfm_decoder *d, const void *lines, size_t n, const char *name, tfm_error *error);
+/* Tokens that a source may have, EOS counted. */
+size_t tfm_decoder_longest_source(const tfm_decoder *d);
 /* No line may be longer than the options and the model allow; here its number is known. */
 tfm_status tfm_decoder_check_lengths(const tfm_decoder *d, const tfm_encoded *e, const char *side, bool source,
                                      tfm_error *error);
 
-/* Writes the texts of all results, when the model has a tokenizer. */
-tfm_status tfm_decoder_write_texts(tfm_decoder *decoder, tfm_error *error);
-void tfm_decoder_free_texts(tfm_decoder *decoder);
+/* Has the search tell what is done. */
+void tfm_decoder_watch(tfm_decoder *d);
+
+/* The source that a sentence is, or, when its line was split, the first one, which has its results. */
+size_t tfm_decoder_source(const tfm_decoder *d, size_t sentence);
+/* What getters read; false: there is none. */
+bool tfm_decoder_get(const tfm_decoder *d, size_t sentence, size_t rank, tfm_hypothesis *out);
+
+/* The texts of a call; when the model has a tokenizer, each source's are written when it is done. */
+void tfm_decoder_clear_texts(tfm_decoder *d);
+tfm_status tfm_decoder_write_texts(tfm_decoder *d, size_t source, tfm_error *error);
+void tfm_decoder_free_texts(tfm_decoder *d);
+/* Makes the results of a line that was split of those of its parts, texts included. */
+tfm_status tfm_decoder_join_line(tfm_decoder *d, size_t line, tfm_error *error);
 
 #endif

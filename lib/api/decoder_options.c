@@ -34,6 +34,8 @@ static tfm_status check_search(const tfm_decoder_options *o, tfm_error *error)
     if (o->max_length && o->min_length > o->max_length)
         return tfm_fail(error, TFM_E_INVALID, "min_length is %u, more than max_length %u", o->min_length,
                         o->max_length);
+    if (o->long_source > TFM_LONG_SPLIT)
+        return tfm_fail(error, TFM_E_INVALID, "long_source is %u, not in 0..%d", o->long_source, TFM_LONG_SPLIT);
     if (o->dtype > TFM_DTYPE_INT8)
         return tfm_fail(error, TFM_E_INVALID, "dtype is %u, not in 0..%d", o->dtype, TFM_DTYPE_INT8);
     if (!o->max_source || !o->batch_tokens)
@@ -77,7 +79,9 @@ static tfm_status check_sampling(const tfm_decoder_options *o, tfm_error *error)
     if ((o->top_k || o->top_p > 0.0f) && o->temperature <= 0.0f)
         return tfm_fail(error, TFM_E_INVALID, "%s is for samples, but temperature is 0: set it to 1, or search without",
                         o->top_k ? "top_k" : "top_p");
-    if (o->reserved2) return tfm_fail(error, TFM_E_INVALID, "reserved2 is %u, must be 0", o->reserved2);
+    if (o->reserved2 || o->reserved3)
+        return tfm_fail(error, TFM_E_INVALID, "%s is %u, must be 0", o->reserved2 ? "reserved2" : "reserved3",
+                        o->reserved2 ? o->reserved2 : o->reserved3);
     return TFM_OK;
 }
 

@@ -39,6 +39,48 @@ static tfm_status count_terms(size_t *total, const tfm_decoder *d, const tfm_req
     return TFM_OK;
 }
 
+/* A tfm_search_watch of a decoder. */
+static tfm_status end_source(void *user, size_t source, tfm_error *error)
+{
+    tfm_decoder *d = user;
+    tfm_parts *p = &d->parts;
+    const tfm_status status = tfm_decoder_write_texts(d, source, error);
+
+    if (status || !p->n || --p->left[p->lines[source]]) return status;
+    return tfm_decoder_join_line(d, p->lines[source], error);
+}
+
+void tfm_decoder_watch(tfm_decoder *d)
+{
+    tfm_search_set_watch(d->search, &(tfm_search_watch){.ended = end_source, .user = d});
+}
+
+/* Is there a line above the limit? Those with terms must be whole: the limit is theirs, and an error. */
+static bool any_to_split(const tfm_decoder *d, const tfm_request *r, size_t limit)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < r->n; i++) {
+        if (d->sources.lines[i].size <= limit) continue;
+        if (r->n_terms && r->n_terms[i]) return false;
+        any = true;
+    }
+    return any && d->options.long_source == TFM_LONG_SPLIT;
+}
+
+/* The sources are no longer than they may be, or become parts that are not. */
+static tfm_status fit_lines(tfm_decoder *d, tfm_request *r, const tfm_encode_rules *rules, tfm_error *error)
+{
+    const size_t limit = tfm_decoder_longest_source(d);
+    tfm_status status;
+
+    if (!any_to_split(d, r, limit)) return tfm_decoder_check_lengths(d, &d->sources, rules->side, true, error);
+    status = tfm_split_lines(&d->parts, d->model->tokenizer, r->lines, &d->sources, limit, rules, error);
+    if (!status) status = tfm_encode_lines(&d->sources, d->model->tokenizer, d->parts.texts, d->parts.n, rules, error);
+    r->sources = d->sources.lines;
+    return status;
+}
+
 /* What is text in the request becomes ids, which the decoder keeps. */
 static tfm_status run(tfm_decoder *d, const tfm_request *request, tfm_error *error)
 {
@@ -48,15 +90,17 @@ static tfm_status run(tfm_decoder *d, const tfm_request *request, tfm_error *err
     const tfm_encode_rules term = {"term", replace, true, -1};
     tfm_request r = *request;
     size_t n_terms;
+    d->parts.n = 0;
+    tfm_decoder_clear_texts(d);
     tfm_status status = count_terms(&n_terms, d, &r, error);
 
     if (!status) status = encode(&r.sources, &d->sources, d, r.lines, r.n, &source, error);
-    if (!status && r.lines) status = tfm_decoder_check_lengths(d, &d->sources, source.side, true, error);
+    if (!status && r.lines) status = fit_lines(d, &r, &source, error);
     if (!status) status = encode(&r.prefixes, &d->targets, d, r.prefix_lines, r.n, &prefix, error);
     if (!status && n_terms) status = encode(&r.terms, &d->terms, d, r.term_lines, n_terms, &term, error);
     if (!n_terms) r.n_terms = NULL;
-    if (!status) status = tfm_search_run(d->search, &r, error);
-    return status ? status : tfm_decoder_write_texts(d, error);
+    if (!status && d->parts.n) status = tfm_parts_spread(&d->parts, &r, error);
+    return status ? status : tfm_search_run(d->search, &r, error);
 }
 
 tfm_status tfm_decoder_run(tfm_decoder *decoder, const tfm_request *request, tfm_error *error)

@@ -3,7 +3,7 @@
 
 #include "base/utf8.h"
 
-static bool is_space(uint32_t c)
+bool tfm_is_space(uint32_t c)
 {
     return (c >= 9 && c <= 13) || c == ' ' || c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) ||
            c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
@@ -15,7 +15,7 @@ bool tfm_line_is_blank(tfm_text line)
 
     while (line.size) {
         const int size = tfm_utf8_read(line, &c);
-        if (size < 0 || !is_space(c)) return false;
+        if (size < 0 || !tfm_is_space(c)) return false;
         line = tfm_text_from(line, (size_t)size);
     }
     return true;

@@ -26,7 +26,8 @@ tfm_status tfm_encode_lines(tfm_encoded *encoded, const tfm_tokenizer *tokenizer
                             const tfm_encode_rules *rules, tfm_error *error);
 void tfm_encoded_free(tfm_encoded *encoded);
 
-/* Nothing but white space (Unicode's White_Space). */
+/* Unicode's White_Space, and a line of nothing else. */
+bool tfm_is_space(uint32_t code);
 bool tfm_line_is_blank(tfm_text line);
 
 #endif

@@ -11,6 +11,7 @@ typedef struct answer {
 typedef struct hypothesis {
     size_t first, size; /* in ids */
     double score;
+    bool finished;
 } hypothesis;
 
 struct tfm_search {
@@ -18,8 +19,9 @@ struct tfm_search {
     tfm_masks masks;
     tfm_order *order, *spare;
     size_t order_capacity, spare_capacity;
-    size_t n, total; /* sentences answered by the last run; sentences of this one */
-    answer *answers;
+    tfm_search_watch watch;
+    size_t total;    /* sentences of the run */
+    answer *answers; /* [total] count 0: not done yet */
     size_t answer_capacity;
     hypothesis *hypotheses;
     size_t n_hypotheses, hypothesis_capacity;
@@ -83,7 +85,12 @@ tfm_workspace *tfm_search_workspace(tfm_search *search)
 
 void tfm_search_clear(tfm_search *search)
 {
-    search->n = search->n_hypotheses = search->n_ids = search->done = 0;
+    search->total = search->n_hypotheses = search->n_ids = search->done = 0;
+}
+
+void tfm_search_set_watch(tfm_search *search, const tfm_search_watch *watch)
+{
+    search->watch = *watch;
 }
 
 /* Room for so many more ids and hypotheses. false: no memory. */
@@ -99,10 +106,10 @@ static bool make_room(tfm_search *s, size_t more_ids, size_t more_hypotheses)
 }
 
 /* A hypothesis of size ids, which are to be written. false: no memory. */
-static bool add_hypothesis(tfm_search *s, size_t size, double score)
+static bool add_hypothesis(tfm_search *s, size_t size, double score, bool finished)
 {
     if (!make_room(s, size, 1)) return false;
-    s->hypotheses[s->n_hypotheses++] = (hypothesis){s->n_ids, size, score};
+    s->hypotheses[s->n_hypotheses++] = (hypothesis){s->n_ids, size, score, finished};
     s->n_ids += size;
     return true;
 }
@@ -115,8 +122,9 @@ static bool add_answer(tfm_search *s, size_t index, const tfm_beam *beam)
     s->answers[index] = (answer){s->n_hypotheses, (uint32_t)count, (uint32_t)beam->steps};
     for (size_t rank = 0; rank < count; rank++) {
         const size_t first = s->n_ids, size = tfm_beam_result(beam, rank, NULL, &score);
-        if (!add_hypothesis(s, size, score)) return false;
+        if (!add_hypothesis(s, size, score, false)) return false;
         tfm_beam_result(beam, rank, s->ids + first, &score);
+        s->hypotheses[s->n_hypotheses - 1].finished = size && s->ids[first + size - 1] == beam->eos;
         tfm_beam_logprobs(beam, rank, s->logprobs + first);
     }
     return true;
@@ -201,7 +209,7 @@ static tfm_status begin_run(tfm_search *s, const tfm_request *r, tfm_error *erro
         return no_room(s, error);
     for (size_t i = 0; i < n; i++) {
         s->order[i] = (tfm_order){r->sources[i].size, i};
-        s->done += !r->sources[i].size;
+        s->answers[i] = (answer){0};
     }
     tfm_order_sort(s->order, s->spare, n);
     return TFM_OK;
@@ -228,6 +236,37 @@ static bool reserve(tfm_search *s, const tfm_search_batch *b)
     return make_room(s, ids, b->n_live * n_best);
 }
 
+static tfm_status tell_ended(tfm_search *s, size_t index, tfm_error *error)
+{
+    s->done++;
+    return s->watch.ended ? s->watch.ended(s->watch.user, index, error) : TFM_OK;
+}
+
+static tfm_status end_sentences(tfm_search *s, const tfm_search_batch *b, tfm_error *error)
+{
+    tfm_status status = TFM_OK;
+
+    for (size_t i = 0; !status && i < b->n_ended; i++) {
+        const tfm_search_slot *slot = &b->slot[b->ended[i]];
+        if (!add_answer(s, slot->index, &slot->beam)) return no_room(s, error);
+        status = tell_ended(s, slot->index, error);
+    }
+    return status;
+}
+
+/* Those from `filled` on in the order: a result of no tokens. */
+static tfm_status end_empty(tfm_search *s, size_t filled, tfm_error *error)
+{
+    tfm_status status = TFM_OK;
+
+    for (size_t i = filled; !status && i < s->total; i++) {
+        s->answers[s->order[i].index] = (answer){s->n_hypotheses, 1, 0};
+        if (!add_hypothesis(s, 0, 0.0, true)) return no_room(s, error);
+        status = tell_ended(s, s->order[i].index, error);
+    }
+    return status;
+}
+
 /* Searches the first n sentences of the order. */
 static tfm_status run_batch(tfm_search *s, const tfm_request *r, size_t n, tfm_error *error)
 {
@@ -244,12 +283,8 @@ static tfm_status run_batch(tfm_search *s, const tfm_request *r, size_t n, tfm_e
         if (tfm_search_batch_admit(&b) && !reserve(s, &b)) return no_room(s, error);
         if (!b.n_live) break;
         tfm_search_batch_step(&b);
-        for (size_t i = 0; i < b.n_ended; i++) {
-            const tfm_search_slot *slot = &b.slot[b.ended[i]];
-            if (!add_answer(s, slot->index, &slot->beam)) return no_room(s, error);
-        }
-        s->done += b.n_ended;
-        status = progress(s, error);
+        status = end_sentences(s, &b, error);
+        if (!status) status = progress(s, error);
     }
     return status;
 }
@@ -269,20 +304,57 @@ tfm_status tfm_search_run(tfm_search *search, const tfm_request *request, tfm_er
     size_t filled = 0;
 
     while (!status && filled < n && s->order[filled].length) filled++;
+    if (!status) status = end_empty(s, filled, error);
     s->w->run.profile = &s->w->profile;
-    if (filled) status = run_batch(s, request, filled, error);
+    if (!status && filled) status = run_batch(s, request, filled, error);
     stop_clock(s->w);
-    for (size_t i = filled; !status && i < n; i++) {
-        s->answers[s->order[i].index] = (answer){s->n_hypotheses, 1, 0};
-        if (!add_hypothesis(s, 0, 0.0)) status = no_room(s, error);
-    }
-    if (!status) s->n = n;
+    if (status) tfm_search_clear(s);
     return status;
+}
+
+/* One result of so many tokens, of those of each source. false: no memory. */
+static bool join_rank(tfm_search *s, const answer *parts, size_t n, size_t rank, size_t size)
+{
+    const size_t number = s->n_hypotheses;
+    size_t at = s->n_ids;
+
+    if (!add_hypothesis(s, size, 0.0, true)) return false;
+    hypothesis *joined = &s->hypotheses[number];
+    for (size_t i = 0; i < n; i++) {
+        const hypothesis *h = &s->hypotheses[parts[i].first + rank];
+        for (size_t j = 0; j < h->size; j++, at++) {
+            s->ids[at] = s->ids[h->first + j];
+            s->logprobs[at] = s->logprobs[h->first + j];
+        }
+        joined->score += h->score;
+        joined->finished &= h->finished;
+    }
+    return true;
+}
+
+bool tfm_search_join(tfm_search *search, size_t first, size_t n)
+{
+    tfm_search *s = search;
+    const answer *parts = s->answers + first;
+    answer joined = {s->n_hypotheses, parts[0].count, 0};
+
+    for (size_t i = 0; i < n; i++) {
+        if (parts[i].count < joined.count) joined.count = parts[i].count;
+        joined.steps += parts[i].steps;
+    }
+    for (size_t rank = 0; rank < joined.count; rank++) {
+        size_t size = 0;
+        for (size_t i = 0; i < n; i++) size += s->hypotheses[parts[i].first + rank].size;
+        if (!join_rank(s, parts, n, rank, size)) return false;
+    }
+    for (size_t i = first; i < first + n; i++) s->answers[i] = (answer){0};
+    s->answers[first] = joined;
+    return true;
 }
 
 size_t tfm_search_count(const tfm_search *search, size_t sentence)
 {
-    return sentence < search->n ? search->answers[sentence].count : 0;
+    return sentence < search->total ? search->answers[sentence].count : 0;
 }
 
 bool tfm_search_get(const tfm_search *search, size_t sentence, size_t rank, tfm_hypothesis *out)
@@ -291,13 +363,14 @@ bool tfm_search_get(const tfm_search *search, size_t sentence, size_t rank, tfm_
     const size_t number = search->answers[sentence].first + rank;
     const hypothesis *h = &search->hypotheses[number];
 
-    *out = (tfm_hypothesis){{search->ids + h->first, h->size}, search->logprobs + h->first, h->score, number};
+    *out = (tfm_hypothesis){
+        {search->ids + h->first, h->size}, search->logprobs + h->first, h->score, number, h->finished};
     return true;
 }
 
 uint32_t tfm_search_steps(const tfm_search *search, size_t sentence)
 {
-    return sentence < search->n ? search->answers[sentence].steps : 0;
+    return sentence < search->total ? search->answers[sentence].steps : 0;
 }
 
 size_t tfm_search_hypotheses(const tfm_search *search)

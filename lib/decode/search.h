@@ -11,7 +11,14 @@ typedef struct tfm_hypothesis {
     const float *logprobs; /* of each id                                       */
     double score;  /* as tfm_decoder_score() says                              */
     size_t number; /* among all hypotheses of the call, in no particular order */
+    bool finished; /* EOS came: of each part, where there are several          */
 } tfm_hypothesis;
+
+/* Who is told, between steps, of each source that is done: from then on it has results. A failure ends the run. */
+typedef struct tfm_search_watch {
+    tfm_status (*ended)(void *user, size_t source, tfm_error *error); /* NULL: nobody */
+    void *user;
+} tfm_search_watch;
 
 /* As tfm_workspace_create(), whose workspace it owns. */
 tfm_status tfm_search_create(tfm_search **out, const tfm_transformer *transformer, tfm_pool *pool,
@@ -31,6 +38,15 @@ tfm_workspace *tfm_search_workspace(tfm_search *search);
  */
 tfm_status tfm_search_run(tfm_search *search, const tfm_request *request, tfm_error *error);
 
+/* Of all runs to come. */
+void tfm_search_set_watch(tfm_search *search, const tfm_search_watch *watch);
+
+/*
+ * Makes the results of n > 0 sources that are done, first and those behind it, into those of the first: result i is the
+ * i-th of each, one behind the other, and its score the sum of theirs. The others have none left. false: no memory.
+ */
+bool tfm_search_join(tfm_search *search, size_t first, size_t n);
+
 /* Forgets the results. */
 void tfm_search_clear(tfm_search *search);
 
@@ -39,6 +55,6 @@ size_t tfm_search_count(const tfm_search *search, size_t sentence);
 bool tfm_search_get(const tfm_search *search, size_t sentence, size_t rank,
                     tfm_hypothesis *out); /* false: there is none */
 uint32_t tfm_search_steps(const tfm_search *search, size_t sentence);
-size_t tfm_search_hypotheses(const tfm_search *search); /* of all sentences */
+size_t tfm_search_hypotheses(const tfm_search *search); /* their number: that of the next one */
 
 #endif

@@ -179,6 +179,8 @@ class tfm_decoder_options(Structure):
         ("top_p", c_float),
         ("reserved2", c_uint32),
         ("seed", c_uint64),
+        ("long_source", c_uint32),
+        ("reserved3", c_uint32),
     ]
 
 
@@ -527,6 +529,8 @@ PROTOTYPES: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     "tfm_decoder_score": (c_double, (c_void_p, c_size_t, c_size_t)),
     "tfm_decoder_token_scores": (POINTER(c_float), (c_void_p, c_size_t, c_size_t, POINTER(c_size_t))),
     "tfm_decoder_steps": (c_uint32, (c_void_p, c_size_t)),
+    "tfm_decoder_finished": (c_uint32, (c_void_p, c_size_t, c_size_t)),
+    "tfm_decoder_parts": (c_size_t, (c_void_p, c_size_t)),
     "tfm_decoder_logprobs": (c_int, (c_void_p, POINTER(tfm_text), POINTER(tfm_text), c_size_t, POINTER(tfm_error))),
     "tfm_decoder_logprobs_ids": (c_int, (c_void_p, POINTER(tfm_ids), POINTER(tfm_ids), c_size_t, POINTER(tfm_error))),
     "tfm_decoder_token_logprobs": (POINTER(c_float), (c_void_p, c_size_t, POINTER(c_size_t))),

@@ -206,6 +206,20 @@ class LengthNorm(IntEnum):
     NONE = 3
 
 
+class LongSource(IntEnum):
+    """What becomes of a line that is too long.
+
+    REFUSE: an error that names it
+    SPLIT: it is cut in two where a sentence ends in its middle half, as near to the middle as possible; where none does
+        behind other punctuation, else at white space, else between characters; and so are its halves, until none is too
+        long. Their translations are joined, with a space where there was white space; a prefix is that of the first
+        part; lines with terms are refused
+    """
+
+    REFUSE = 0
+    SPLIT = 1
+
+
 class AttentionKind(IntEnum):
     """Which attention of the model.
 

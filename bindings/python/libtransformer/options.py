@@ -125,7 +125,8 @@ class TranslatorOptions(TypedDict, total=False):
     n_best: hypotheses returned per sentence, 1..beam; default 1
     max_extra: longest output = source tokens (EOS counted) + this; default 50 (6.1)
     max_length: absolute longest output, EOS counted; 0: no other limit; default 0
-    max_source: a longer source (tokens, EOS counted) is refused; >= 1, default 4096
+    max_source: a longer source (tokens, EOS counted) is too long, as is one of more than the model's positions:
+        refused, or see long_source; >= 1, default 4096
     stop_rule: StopRule; default best
     allow_special: nonzero: PAD and BOS may be produced; default 0
     replace_invalid: nonzero: invalid UTF-8 becomes U+FFFD instead of an error; default 0
@@ -150,9 +151,9 @@ class TranslatorOptions(TypedDict, total=False):
         they become probabilities; 0: search (default)
     top_k: samples are drawn from so many of the best tokens; 0: from all (default)
     top_p: and from the fewest of the best whose probabilities reach this sum, in [0, 1]; 0 and 1: from all; default 0
-    reserved2: 0
     seed: of samples, which depend on it, the source and their number, not on other sentences: equal sources have equal
         samples; default 0
+    long_source: LongSource, of lines of text; ids that are too long are refused; default refuse
     """
 
     beam: int
@@ -178,8 +179,8 @@ class TranslatorOptions(TypedDict, total=False):
     temperature: float
     top_k: int
     top_p: float
-    reserved2: int
     seed: int
+    long_source: int
 
 
 class TrainerOptions(TypedDict, total=False):

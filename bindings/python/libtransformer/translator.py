@@ -32,6 +32,8 @@ class Hypothesis:
     ids: the tokens, EOS kept when it was produced
     steps: decoding steps that the sentence took
     token_scores: log-probability of each token, as the search saw it
+    finished: false when the longest output cut it off
+    parts: 1, or more when the line was too long and LongSource.SPLIT split it
     """
 
     text: str
@@ -39,6 +41,8 @@ class Hypothesis:
     ids: List[int]
     steps: int
     token_scores: List[float]
+    finished: bool
+    parts: int
 
 
 @dataclass(frozen=True)
@@ -203,7 +207,8 @@ def _request(arrange: Callable[[Any, str], Any], prefixes: Optional[Iterable[Any
 def _hypotheses(owned: Owned, n: int) -> List[List[Hypothesis]]:
     return [[Hypothesis(decoded(lib.tfm_decoder_text(owned, i, rank)), lib.tfm_decoder_score(owned, i, rank),
                         numbers_of(lib.tfm_decoder_ids(owned, i, rank)), lib.tfm_decoder_steps(owned, i),
-                        _token_scores(owned, i, rank))
+                        _token_scores(owned, i, rank), bool(lib.tfm_decoder_finished(owned, i, rank)),
+                        lib.tfm_decoder_parts(owned, i))
              for rank in range(lib.tfm_decoder_count(owned, i))] for i in range(n)]
 
 

@@ -43,6 +43,21 @@ def test_controls(book):
             tfm.Translator(book, **wrong)
 
 
+def test_long_lines(book):
+    line = f"{ENGLISH[0]}. {ENGLISH[1]}."
+    limit = max(len(book.tokenizer.encode(text)) for text in (f"{ENGLISH[0]}.", f"{ENGLISH[1]}.")) + 1
+    with tfm.Translator(book, max_source=limit) as translator:
+        with pytest.raises(tfm.InvalidError, match=f"line 2 has .* more than max_source {limit}"):
+            translator.translate([ENGLISH[2], line])
+        parts = translator.nbest([f"{ENGLISH[0]}.", f"{ENGLISH[1]}."])
+    with tfm.Translator(book, max_source=limit, long_source=tfm.LongSource.SPLIT) as translator:
+        short, joined = (best for best, in translator.nbest([ENGLISH[2], line]))
+        assert joined.text == " ".join(best.text for best, in parts)
+        assert (short.parts, joined.parts, joined.finished) == (1, 2, True)
+    with tfm.Translator(book, max_length=1) as translator:
+        assert not translator.nbest(ENGLISH[:1])[0][0].finished
+
+
 def test_prefixes(translator, book):
     assert translator.translate(ENGLISH[:2], prefixes=["", GERMAN[0]])[0] == GERMAN[0]
     assert translator.translate(ENGLISH[:2], prefixes=["", GERMAN[0]])[1].startswith(GERMAN[0])

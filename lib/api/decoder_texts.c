@@ -1,0 +1,124 @@
+/* The texts of a decoder's results, one behind the other in one buffer. */
+#include "api/decoder_handle.h"
+
+/* A model may have more ids than its tokenizer: they read as unknown. */
+static tfm_status known_ids(tfm_decoder *d, tfm_ids *ids, tfm_error *error)
+{
+    const int32_t vocab = (int32_t)tfm_tokenizer_vocab_size(d->model->tokenizer);
+    tfm_special_ids special;
+
+    tfm_tokenizer_special(&special, d->model->tokenizer);
+    const int32_t unknown = special.unk < 0 ? special.pad : special.unk;
+    if ((uint32_t)vocab >= d->model->weights.options.vocab_size) return TFM_OK;
+    if (!tfm_grow(&d->allocator, &d->known, &d->known_capacity, ids->size, sizeof *d->known))
+        return tfm_fail(error, TFM_E_NOMEM, "no memory for the text of %zu ids", ids->size);
+    for (size_t i = 0; i < ids->size; i++) d->known[i] = ids->data[i] < vocab ? ids->data[i] : unknown;
+    ids->data = d->known;
+    return TFM_OK;
+}
+
+/* Room for so many more bytes, and for the span of a hypothesis. */
+static tfm_status make_room(tfm_decoder *d, size_t n, size_t number, tfm_error *error)
+{
+    size_t want;
+
+    if (tfm_add(d->text_size, n, &want) && tfm_grow(&d->allocator, &d->text, &d->text_capacity, want, 1) &&
+        tfm_grow(&d->allocator, &d->spans, &d->span_capacity, number + 1, sizeof *d->spans))
+        return TFM_OK;
+    return tfm_fail(error, TFM_E_NOMEM, "no memory for a text of %zu bytes", n);
+}
+
+/* The text of hypothesis number ends here. */
+static void end_text(tfm_decoder *d, size_t first, size_t number)
+{
+    d->spans[number] = (tfm_span){first, d->text_size - first};
+    d->text[d->text_size++] = '\0';
+}
+
+static tfm_status write_text(tfm_decoder *d, const tfm_hypothesis *h, tfm_error *error)
+{
+    const size_t first = d->text_size;
+    size_t n = 8 * h->ids.size;
+    tfm_ids ids = h->ids;
+    tfm_status status = known_ids(d, &ids, error);
+
+    for (bool again = true; again && !status;) {
+        status = make_room(d, n + 1, h->number, error);
+        if (status) return status;
+        const size_t room = d->text_capacity - first - 1;
+        status = tfm_tokenizer_decode(d->text + first, room, &n, d->model->tokenizer, ids, error);
+        again = n > room;
+    }
+    if (status) return status;
+    d->text_size += n;
+    end_text(d, first, h->number);
+    return TFM_OK;
+}
+
+void tfm_decoder_clear_texts(tfm_decoder *d)
+{
+    d->text_size = 0;
+}
+
+tfm_status tfm_decoder_write_texts(tfm_decoder *d, size_t source, tfm_error *error)
+{
+    tfm_status status = TFM_OK;
+    tfm_hypothesis h;
+
+    if (!d->model->tokenizer) return TFM_OK;
+    for (size_t rank = 0; !status && tfm_search_get(d->search, source, rank, &h); rank++)
+        status = write_text(d, &h, error);
+    return status;
+}
+
+/* The texts of this rank of each part become that of hypothesis number; *all: each part has one. */
+static tfm_status join_texts(tfm_decoder *d, size_t line, size_t rank, size_t number, bool *all, tfm_error *error)
+{
+    const tfm_parts *p = &d->parts;
+    const size_t first = d->text_size;
+    tfm_hypothesis h;
+
+    for (size_t i = p->first[line]; i < p->first[line + 1]; i++) {
+        *all = tfm_search_get(d->search, i, rank, &h);
+        if (!*all) return TFM_OK;
+        const tfm_span part = d->spans[h.number];
+        const tfm_status status = make_room(d, part.size + 2, number, error); /* a space before, a NUL behind */
+        if (status) return status;
+        if (d->text_size > first && part.size && tfm_parts_spaced(p, i)) d->text[d->text_size++] = ' ';
+        memcpy(d->text + d->text_size, d->text + part.first, part.size);
+        d->text_size += part.size;
+    }
+    end_text(d, first, number);
+    return TFM_OK;
+}
+
+tfm_status tfm_decoder_join_line(tfm_decoder *d, size_t line, tfm_error *error)
+{
+    const size_t first = d->parts.first[line], n = d->parts.first[line + 1] - first;
+    size_t number = tfm_search_hypotheses(d->search);
+    tfm_status status = TFM_OK;
+    bool all = true;
+
+    if (n == 1) return TFM_OK;
+    for (size_t rank = 0; !status && all; rank++) status = join_texts(d, line, rank, number++, &all, error);
+    if (status || tfm_search_join(d->search, first, n)) return status;
+    return tfm_fail(error, TFM_E_NOMEM, "no memory to join the %zu parts of line %zu", n, line + 1);
+}
+
+void tfm_decoder_free_texts(tfm_decoder *d)
+{
+    const tfm_allocator *a = &d->allocator;
+
+    tfm_free(a, d->text, d->text_capacity, 1);
+    tfm_free(a, d->spans, d->span_capacity, sizeof *d->spans);
+    tfm_free(a, d->known, d->known_capacity, sizeof *d->known);
+}
+
+tfm_text tfm_decoder_text(const tfm_decoder *decoder, size_t sentence, size_t rank)
+{
+    tfm_hypothesis h;
+
+    if (!tfm_decoder_get(decoder, sentence, rank, &h) || !decoder->model->tokenizer) return (tfm_text){"", 0};
+    const tfm_span *span = &decoder->spans[h.number];
+    return (tfm_text){decoder->text + span->first, span->size};
+}
