@@ -262,6 +262,26 @@ TFM_API tfm_status tfm_tokenizer_segment(char *text, size_t capacity, size_t *si
                                          tfm_text line, tfm_error *error);
 
 /*
+ * Both with merges left out at random (BPE-dropout, Provilkov et al. 2020; subword-nmt's "apply-bpe --dropout"): each
+ * time that a merge might be next it is left out with the probability dropout, in [0, 1], and may come later. 0 gives
+ * the result of the functions above, 1 single characters (bytes where the vocabulary lacks one). The result depends on
+ * the line, dropout, seed and draw alone; draw tells lines apart: give each another number. For training, where
+ * tfm_trainer_options.bpe_dropout_source does it, never for translation. Sizes as tfm_tokenizer_encode().
+ * returns TFM_OK, TFM_E_INVALID, TFM_E_UNSUPPORTED (dropout with a tokenizer of another kind than TFM_TOKENIZER_BPE and
+ *         TFM_TOKENIZER_SUBWORD_NMT), TFM_E_FORMAT (invalid UTF-8), TFM_E_NOMEM. since 0.2
+ */
+TFM_API tfm_status tfm_tokenizer_encode_dropout(int32_t *ids, size_t capacity, size_t *n_ids,
+                                                const tfm_tokenizer *tokenizer, tfm_text line, float dropout,
+                                                uint64_t seed, uint64_t draw, tfm_error *error);
+/*
+ * The same, cut into tokens and joined by spaces as by tfm_tokenizer_segment().
+ * returns TFM_OK, TFM_E_INVALID, TFM_E_UNSUPPORTED, TFM_E_FORMAT, TFM_E_NOMEM: as the one above. since 0.2
+ */
+TFM_API tfm_status tfm_tokenizer_segment_dropout(char *text, size_t capacity, size_t *size,
+                                                 const tfm_tokenizer *tokenizer, tfm_text line, float dropout,
+                                                 uint64_t seed, uint64_t draw, tfm_error *error);
+
+/*
  * The text as the tokenizer's model sees it: for SentencePiece after its rules of normalisation, with U+2581 for spaces
  * and before the text; invalid bytes become U+FFFD. For the other kinds the text itself. Sizes as
  * tfm_tokenizer_decode().
@@ -911,6 +931,12 @@ typedef struct tfm_trainer_options {
     uint64_t max_skipped;           /* a step whose loss or gradient is not finite is skipped: weights and moments stay,
                                        a warning is logged, and the next batch has its turn. So many in a row are an
                                        error; 1: the first one is. 0: 10 (default) */
+    float    bpe_dropout_source;    /* chance of each merge to be left out when a source line is cut into tokens, anew
+                                       for each epoch (BPE-dropout; see tfm_tokenizer_encode_dropout()); a line that
+                                       would get longer than max_length is cut without. The text is kept in memory. For
+                                       data given as text and tokenizers with merges; validation is never touched;
+                                       [0, 1], 0: off (default) */
+    float    bpe_dropout_target;    /* likewise of a target line */
 } tfm_trainer_options;
 
 /* Fills *options with the defaults above; pass sizeof *options. NULL is ignored. since 0.2 */

@@ -486,16 +486,29 @@ public:
     {
         return filled<std::string>(2 * line.size(), tfm_tokenizer_segment, detail::lend(line));
     }
+    /* tfm_tokenizer_encode_dropout() and tfm_tokenizer_segment_dropout(): merges are left out at random. */
+    std::vector<std::int32_t> encode_dropout(std::string_view line, float dropout, std::uint64_t seed,
+                                             std::uint64_t draw) const
+    {
+        return filled<std::vector<std::int32_t>>(line.size() + 1, tfm_tokenizer_encode_dropout, detail::lend(line),
+                                                 dropout, seed, draw);
+    }
+    std::string segment_dropout(std::string_view line, float dropout, std::uint64_t seed, std::uint64_t draw) const
+    {
+        return filled<std::string>(4 * line.size(), tfm_tokenizer_segment_dropout, detail::lend(line), dropout, seed,
+                                   draw);
+    }
 
 protected:
     const tfm_tokenizer *object_ = nullptr;
 
 private:
-    template <class Container, class F, class Input> Container filled(std::size_t guess, F *function, Input input) const
+    template <class Container, class F, class... Inputs>
+    Container filled(std::size_t guess, F *function, Inputs... inputs) const
     {
         return detail::fill<Container>(guess, [&](auto *out, std::size_t capacity) {
             std::size_t size = 0;
-            detail::call(function, out, capacity, &size, get(), input);
+            detail::call(function, out, capacity, &size, get(), inputs...);
             return size;
         });
     }

@@ -35,6 +35,19 @@ check "an id beyond the vocabulary: named" grep -q "^tfm: standard input:1: '290
 echo 'no-such-piece' > strange
 input=strange check "a piece beyond the vocabulary" run_code 1 "${decode[@]}"
 check "a piece beyond the vocabulary: named" grep -q "^tfm: standard input:1: 'no-such-piece' is not in the vocabulary" err
+input=text works "no dropout of merges" "${encode[@]}" --bpe-dropout 0
+check "no dropout: as without" cmp out pieces
+input=text works "dropout of merges" "${encode[@]}" --bpe-dropout 0.5 --seed 3 --ids
+check "dropout: other pieces" [ "$(cat out)" != "$(cat ids)" ]
+mv out dropped
+input=dropped works "dropout: decode" "${decode[@]}" --ids
+check "dropout: the same text" cmp out whole
+input=text works "dropout: the same seed" "${encode[@]}" --bpe-dropout 0.5 --seed 3 --ids
+check "dropout: the same pieces" cmp out dropped
+input=text works "all merges dropped" "${encode[@]}" --bpe-dropout 1
+check "all merges dropped: characters" grep -q "o n e" out
+refused "dropout of more than all" 2 "bpe-dropout" "${encode[@]}" --bpe-dropout 1.5
+refused "dropout and the best ways" 2 "nbest" "${encode[@]}" --bpe-dropout 0.5 --nbest 2
 printf 'a\377b\n' > bad
 input=bad check "invalid UTF-8" run_code 1 "${encode[@]}"
 check "invalid UTF-8: named" grep -q "^tfm: standard input:1: invalid UTF-8 at byte 2" err
@@ -73,6 +86,8 @@ works "wordpiece: train" "$tfm" train --src en --tgt de --tokenizer wordpiece --
 input=en works "wordpiece: translate" "$tfm" translate --model wp.tfm --beam 1 --max-length 4
 check "wordpiece: one line for each" equal "$(wc -l < out)" "$(wc -l < en)"
 refused "wordpiece: no least frequency" 2 "min-frequency" "$tfm" tokenizer learn --kind wordpiece --min-frequency 3 -o x
+refused "wordpiece: no merges to drop" 1 "dropout of merges" "$tfm" train --src en --tgt de --tokenizer wordpiece \
+    --vocab-size 120 --bpe-dropout 0.1 --steps 1 --model x.tfm
 refused "the other kind's size" 2 "vocab-size" "$tfm" tokenizer learn --kind subword-nmt --vocab-size 9 -o x
 refused "codes of the other kind" 2 "codes" "$tfm" tokenizer learn --codes x -o y
 

@@ -36,6 +36,9 @@ static void null_tokenizers(void)
     REFUSED(tfm_tokenizer_export(t, NULL, NULL));
     REFUSED(tfm_tokenizer_encode(NULL, 0, &n, NULL, line, NULL));
     REFUSED(tfm_tokenizer_encode(NULL, 0, NULL, t, line, NULL));
+    REFUSED(tfm_tokenizer_encode_dropout(NULL, 0, &n, NULL, line, 0.1f, 0, 0, NULL));
+    REFUSED(tfm_tokenizer_encode_dropout(NULL, 0, NULL, t, line, 0.1f, 0, 0, NULL));
+    REFUSED(tfm_tokenizer_segment_dropout(NULL, 4, &n, t, line, 0.1f, 0, 0, NULL));
     REFUSED(tfm_tokenizer_encode(NULL, 4, &n, t, line, NULL));
     REFUSED(tfm_tokenizer_encode(NULL, 0, &n, t, missing, NULL));
     REFUSED(tfm_tokenizer_decode(NULL, 0, &n, NULL, (tfm_ids){NULL, 0}, NULL));

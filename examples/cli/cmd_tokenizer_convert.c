@@ -9,6 +9,8 @@
 typedef struct convert_args {
     const char *file;
     uint32_t replace_invalid, ids, nbest;
+    float dropout;
+    uint64_t seed;
 } convert_args;
 
 #define AT(field) .offset = offsetof(convert_args, field)
@@ -35,6 +37,11 @@ static const option_row encode_rows[] = {
      "the N most probable ways to cut each line, one a line: log-probability, tab, pieces; for unigram models of "
      "SentencePiece",
      OPTION_U32, .low = 1, .high = 1024, AT(nbest)},
+    {"bpe-dropout", "P",
+     "chance of each merge to be left out, as training with --bpe-dropout does; 1: single characters; for bpe and "
+     "subword-nmt",
+     OPTION_FLOAT, .high = 1, AT(dropout)},
+    {"seed", "N", "of --bpe-dropout; the same seed gives the same pieces", OPTION_U64, AT(seed)},
     REPLACE_ROW,
     {.kind = OPTION_END},
 };
@@ -61,6 +68,8 @@ typedef struct converter {
     size_t n_ways, ways;
     size_t *ends; /* [n_ways] of each way in ids */
     float *scores;
+    float dropout;
+    uint64_t seed;
     char *text;
     size_t text_size, text_capacity;
     tfm_error error;
@@ -74,7 +83,8 @@ static int fail_line(const converter *c, const char *message)
 static int encode_ids(converter *c, tfm_text line)
 {
     for (;;) {
-        if (tfm_tokenizer_encode(c->ids, c->ids_capacity, &c->n_ids, c->tokenizer, line, &c->error))
+        if (tfm_tokenizer_encode_dropout(c->ids, c->ids_capacity, &c->n_ids, c->tokenizer, line, c->dropout, c->seed,
+                                         c->input.line, &c->error))
             return fail_line(c, c->error.message);
         if (c->n_ids <= c->ids_capacity) break;
         memory_grow(&c->ids, &c->ids_capacity, c->n_ids, sizeof *c->ids);
@@ -87,7 +97,8 @@ static int encode_ids(converter *c, tfm_text line)
 static int encode_pieces(converter *c, tfm_text line)
 {
     for (;;) {
-        if (tfm_tokenizer_segment(c->text, c->text_capacity, &c->text_size, c->tokenizer, line, &c->error))
+        if (tfm_tokenizer_segment_dropout(c->text, c->text_capacity, &c->text_size, c->tokenizer, line, c->dropout,
+                                          c->seed, c->input.line, &c->error))
             return fail_line(c, c->error.message);
         if (c->text_size <= c->text_capacity) break;
         memory_grow(&c->text, &c->text_capacity, c->text_size, 1);
@@ -239,7 +250,8 @@ static int convert_all(converter *c, const convert_args *args, int (*convert)(co
 
 static int run_converter(const convert_args *args, int (*convert)(converter *, tfm_text))
 {
-    converter c = {.input.fd = -1, .n_ways = args->nbest, .numbers = args->ids};
+    converter c = {.input.fd = -1, .n_ways = args->nbest, .numbers = args->ids, .dropout = args->dropout,
+                   .seed = args->seed};
     size_t capacity = 0;
     memory_grow(&c.ends, &capacity, c.n_ways, sizeof *c.ends);
     capacity = 0;
@@ -258,6 +270,8 @@ static int run_encode(void *place, const string_list *operands)
 {
     (void)operands;
     const convert_args *args = place;
+    if (args->nbest && args->dropout > 0.0f)
+        return console_usage("--nbest and --bpe-dropout exclude each other; give one");
     return run_converter(args, args->nbest ? encode_ways : args->ids ? encode_ids : encode_pieces);
 }
 
@@ -277,7 +291,7 @@ static int run_normalize(void *place, const string_list *operands)
 const command command_tokenizer_encode = {
     .name = "tokenizer encode",
     .summary = "cuts lines into subwords or their ids",
-    .usage = "--tokenizer-file FILE [--ids] [--nbest N] < TEXT",
+    .usage = "--tokenizer-file FILE [--ids] [--nbest N] [--bpe-dropout P] < TEXT",
     .text = "Writes the pieces of each line, with spaces between them.",
     .examples = "  tfm tokenizer encode --tokenizer-file bpe.tok < test.en\n"
                 "  tfm tokenizer encode --tokenizer-file en-de.tfm --ids < test.en\n",

@@ -93,6 +93,11 @@ static const option_row rows[] = {
      .high = 1, AT(trainer.dropout_embedding)},
     {"attention-dropout", "P", "on the attention weights", OPTION_FLOAT, .high = 1, AT(trainer.dropout_attention)},
     {"relu-dropout", "P", "inside the feed-forward network", OPTION_FLOAT, .high = 1, AT(trainer.dropout_relu)},
+    {"bpe-dropout", "P",
+     "chance of each merge of the tokenizer to be left out, anew in each epoch, so that words are seen in many pieces "
+     "(BPE-dropout); 0.1 helps small corpora; for --tokenizer bpe and subword-nmt",
+     OPTION_FLOAT, .high = 1, AT(bpe_dropout)},
+    {"bpe-dropout-side", "both|source|target", "which text --bpe-dropout cuts", OPTION_CHOICE, AT(bpe_dropout_side)},
     {"label-smoothing", "E", "share of the target's probability given to all other tokens", OPTION_FLOAT, .high = 1,
      AT(trainer.label_smoothing)},
     {"uniform-smoothing", NULL, "spread that share over all tokens, the target included", OPTION_FLAG,
@@ -181,6 +186,8 @@ static int run(void *place, const string_list *operands)
     else if (t->max_epochs > 0 || t->max_seconds > 0) t->max_steps = 0;
     t->memory = args->memory == UINT64_MAX ? free_memory() / 2 : args->memory;
     t->smoothing = args->uniform_smoothing ? TFM_SMOOTHING_UNIFORM : TFM_SMOOTHING_PAPER;
+    t->bpe_dropout_source = args->bpe_dropout_side != DROPOUT_TARGET ? args->bpe_dropout : 0.0f;
+    t->bpe_dropout_target = args->bpe_dropout_side != DROPOUT_SOURCE ? args->bpe_dropout : 0.0f;
     t->checkpoint_seconds = 60.0 * (double)args->checkpoint_minutes;
     t->checkpoint_path = args->checkpoint ? args->checkpoint : args->model;
     if (t->keep > 0 && t->keep < args->average) t->keep = args->average;

@@ -7,6 +7,7 @@
 #include <transformer.h>
 
 enum { MOST_AVERAGED = 256 };
+enum { DROPOUT_BOTH, DROPOUT_SOURCE, DROPOUT_TARGET }; /* sides */
 
 typedef struct train_args {
     string_list src, tgt, valid_src, valid_tgt;
@@ -21,6 +22,8 @@ typedef struct train_args {
     uint64_t steps, memory;                     /* UINT64_MAX: not given */
     float checkpoint_minutes;
     uint32_t average, uniform_smoothing, profile;
+    float bpe_dropout;
+    uint32_t bpe_dropout_side; /* DROPOUT_* */
     tfm_trainer_options trainer;
 } train_args;
 

@@ -1,4 +1,4 @@
-/* tfm_trainer: options, data, steps, checkpoints, and the BLEU of validation, which needs trainer and decoder. */
+/* tfm_trainer: options, steps and checkpoints. */
 #include "api/trainer_handle.h"
 
 #include "base/arithmetic.h"
@@ -9,8 +9,6 @@
 #include <stdio.h>
 
 #define OPTIONS_SIZE_MIN (offsetof(tfm_trainer_options, allocator) + sizeof(void *))
-
-enum { VALID_LENGTH = 4096 };
 
 void tfm_trainer_options_init(tfm_trainer_options *options, size_t struct_size)
 {
@@ -57,6 +55,8 @@ static tfm_status check_options(const tfm_trainer_options *o, tfm_error *error)
         {"rank", o->rank, 0, (double)o->n_ranks, true},
         {"dtype", o->dtype, 0, TFM_DTYPE_BF16, false},
         {"reserved", o->reserved, 0, 0, false},
+        {"bpe_dropout_source", (double)o->bpe_dropout_source, 0, 1, false},
+        {"bpe_dropout_target", (double)o->bpe_dropout_target, 0, 1, false},
     };
 
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
@@ -67,6 +67,14 @@ static tfm_status check_options(const tfm_trainer_options *o, tfm_error *error)
     if (o->n_ranks > 1 && !o->reduce)
         return tfm_fail(error, TFM_E_INVALID, "n_ranks is %u, but there is no reduce function", o->n_ranks);
     return TFM_OK;
+}
+
+/* Needs the tokenizer, if there is one. */
+static tfm_status check_merges(const tfm_trainer *t, tfm_error *error)
+{
+    if (!t->tokenizer || !tfm_trainer_drops_merges(t)) return TFM_OK;
+    return tfm_tokenizer_allow_dropout(t->tokenizer, fmaxf(t->options.bpe_dropout_source, t->options.bpe_dropout_target),
+                                       error);
 }
 
 /* A handle with checked options and nothing else. */
@@ -120,6 +128,7 @@ tfm_status tfm_trainer_create(tfm_trainer **out, const tfm_model *model, const t
         status = tfm_training_create(&t->training, &model->weights.options, model->data, &t->options, &t->allocator, error);
     if (status == TFM_OK && model->tokenizer)
         status = tfm_tokenizer_copy(&t->tokenizer, model->tokenizer, &t->allocator, error);
+    if (status == TFM_OK) status = check_merges(t, error);
     return hand_over(out, t, status);
 }
 
@@ -151,6 +160,7 @@ static tfm_status restore(tfm_trainer *t, const tfm_model_file *file, const char
         status = tfm_tokenizer_from_text(&t->tokenizer, file->tokenizer, &t->allocator, error);
     if (status == TFM_OK && t->tokenizer && tfm_tokenizer_vocab_size(t->tokenizer) > file->weights.options.vocab_size)
         status = tfm_fail(error, TFM_E_FORMAT, "%.120s: its tokenizer is larger than its vocabulary", path);
+    if (status == TFM_OK) status = check_merges(t, error);
     if (status != TFM_OK) return status;
     t->is_resumed = true;
     t->training.at = t->resumed.at;
@@ -186,12 +196,12 @@ void tfm_trainer_free(tfm_trainer *t)
     tfm_encoded_free(&t->sources);
     tfm_encoded_free(&t->targets);
     tfm_texts_free(&t->valid, &a);
+    tfm_texts_free(&t->train, &a);
     tfm_free(&a, t->path, t->path_size, 1);
     tfm_free(&a, t, 1, sizeof *t);
 }
 
-/* What a checkpoint of this moment would say. */
-static void describe(const tfm_trainer *t, const tfm_dataset *data, tfm_checkpoint *state)
+void tfm_trainer_describe(const tfm_trainer *t, const tfm_dataset *data, tfm_checkpoint *state)
 {
     *state = (tfm_checkpoint){
         .at = t->training.at,
@@ -208,118 +218,6 @@ static void describe(const tfm_trainer *t, const tfm_dataset *data, tfm_checkpoi
     memcpy(state->kept, t->kept, sizeof t->kept);
 }
 
-/* A resumed run keeps its pieces, to be the same run. */
-static void warn_of_memory(const tfm_trainer *t)
-{
-    char message[160];
-
-    if (!t->is_resumed || !t->options.memory || !t->options.log || t->training.need <= t->options.memory) return;
-    snprintf(message, sizeof message, "the checkpoint's pieces of %u tokens need %llu MB, memory allows %llu MB",
-             t->training.piece_tokens, (unsigned long long)t->training.need / 1000000 + 1,
-             (unsigned long long)t->options.memory / 1000000);
-    t->options.log(t->options.log_user, TFM_LOG_WARNING, message);
-}
-
-/* Hands filled data to the training, after comparing it with what a checkpoint expects. */
-static tfm_status accept(tfm_trainer *t, tfm_dataset *data, tfm_data_report *r, tfm_error *error)
-{
-    const uint64_t update = t->training.at.update;
-    uint32_t piece_tokens = 0; /* to be chosen */
-    tfm_checkpoint state;
-    tfm_status status;
-
-    if (!data->n_pairs)
-        return tfm_fail(error, TFM_E_INVALID, "no training pair is left: %llu blank, %llu longer than %zu tokens",
-                        (unsigned long long)r->blank, (unsigned long long)r->too_long, tfm_trainer_length(t, t->options.max_length));
-    describe(t, data, &state);
-    if (t->is_resumed) {
-        status = tfm_checkpoint_compare(&t->resumed, &state, error);
-        if (status != TFM_OK) return status;
-        piece_tokens = t->resumed.piece_tokens ? t->resumed.piece_tokens : t->options.batch_tokens;
-    } else {
-        t->training.at.update = 0; /* other data begin their epoch */
-    }
-    status = tfm_training_set_data(&t->training, data, piece_tokens, error);
-    if (status != TFM_OK) {
-        t->training.at.update = update;
-        return status;
-    }
-    t->fingerprint = state.fingerprint;
-    r->piece_tokens = t->training.piece_tokens;
-    r->memory = t->training.need;
-    warn_of_memory(t);
-    return TFM_OK;
-}
-
-static tfm_status set_data(tfm_trainer *t, const tfm_ids *sources, const tfm_ids *targets, size_t n, tfm_data_report *report,
-                           size_t struct_size, tfm_error *error)
-{
-    tfm_data_report r = {0};
-    tfm_dataset data;
-    tfm_status status = tfm_dataset_create(&data, &t->allocator, error);
-
-    if (status == TFM_OK)
-        status = tfm_trainer_add_pairs(t, &data, sources, targets, n, tfm_trainer_length(t, t->options.max_length), &r, error);
-    if (status == TFM_OK) status = accept(t, &data, &r, error);
-    tfm_dataset_destroy(&data);
-    if (status == TFM_OK) tfm_result_write(report, struct_size, &r, sizeof r);
-    return status;
-}
-
-tfm_status tfm_trainer_set_data(tfm_trainer *t, const tfm_text *sources, const tfm_text *targets, size_t n_pairs,
-                                tfm_data_report *report, size_t struct_size, tfm_error *error)
-{
-    TFM_OWN_ARITHMETIC;
-    tfm_status status = tfm_trainer_encode(t, sources, targets, n_pairs, error);
-
-    if (status == TFM_OK) status = set_data(t, t->sources.lines, t->targets.lines, n_pairs, report, struct_size, error);
-    if (t) {
-        tfm_encoded_free(&t->sources);
-        tfm_encoded_free(&t->targets);
-    }
-    return status;
-}
-
-tfm_status tfm_trainer_set_data_ids(tfm_trainer *t, const tfm_ids *sources, const tfm_ids *targets, size_t n_pairs,
-                                    tfm_data_report *report, size_t struct_size, tfm_error *error)
-{
-    TFM_OWN_ARITHMETIC;
-
-    if (!t || !sources || !targets)
-        return tfm_fail(error, TFM_E_INVALID, "%s is NULL", !t ? "trainer" : !sources ? "sources" : "targets");
-    return set_data(t, sources, targets, n_pairs, report, struct_size, error);
-}
-
-tfm_status tfm_trainer_set_valid(tfm_trainer *t, const tfm_text *sources, const tfm_text *targets, size_t n_pairs,
-                                 tfm_error *error)
-{
-    TFM_OWN_ARITHMETIC;
-    tfm_data_report r = {0};
-    tfm_dataset data = {0};
-    tfm_texts texts = {0};
-    tfm_status status = tfm_trainer_encode(t, sources, targets, n_pairs, error);
-
-    if (status == TFM_OK) status = tfm_dataset_create(&data, &t->allocator, error);
-    if (status == TFM_OK)
-        status = tfm_trainer_add_pairs(t, &data, t->sources.lines, t->targets.lines, n_pairs,
-                                       tfm_trainer_length(t, VALID_LENGTH), &r, error);
-    if (status == TFM_OK && r.too_long)
-        status = tfm_fail(error, TFM_E_INVALID, "%llu validation pairs have more than %zu tokens on a side",
-                          (unsigned long long)r.too_long, tfm_trainer_length(t, VALID_LENGTH));
-    if (status == TFM_OK && !data.n_pairs)
-        status = tfm_fail(error, TFM_E_INVALID, "no validation pair is left: %llu are blank", (unsigned long long)r.blank);
-    if (status == TFM_OK && t->options.valid_bleu) status = tfm_trainer_keep_text(t, &texts, sources, targets, n_pairs, error);
-    if (status == TFM_OK) status = tfm_training_set_valid(&t->training, &data, error);
-    tfm_dataset_destroy(&data);
-    if (t) {
-        tfm_texts_free(status == TFM_OK ? &t->valid : &texts, &t->allocator);
-        if (status == TFM_OK) t->valid = texts;
-        tfm_encoded_free(&t->sources);
-        tfm_encoded_free(&t->targets);
-    }
-    return status;
-}
-
 static tfm_status save(void *user, const char *path, tfm_error *error)
 {
     tfm_trainer *t = user;
@@ -327,7 +225,7 @@ static tfm_status save(void *user, const char *path, tfm_error *error)
     tfm_checkpoint now;
     tfm_status status = TFM_OK;
 
-    describe(t, &t->training.data, &now);
+    tfm_trainer_describe(t, &t->training.data, &now);
     if (t->tokenizer) status = tfm_tokenizer_to_text(t->tokenizer, &tokenizer, error);
     if (status == TFM_OK) status = tfm_checkpoint_to_json(&state, &now, error);
     if (status == TFM_OK)

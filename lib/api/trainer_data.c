@@ -1,5 +1,12 @@
-/* Text and ids given to a trainer, and its validation BLEU. */
+/* Text and ids given to a trainer. */
 #include "api/trainer_handle.h"
+
+#include "base/arithmetic.h"
+#include "base/utf8.h"
+
+#include <stdio.h>
+
+enum { VALID_LENGTH = 4096 };
 
 size_t tfm_trainer_length(const tfm_trainer *t, size_t most)
 {
@@ -45,6 +52,16 @@ static tfm_status check_ids(tfm_ids ids, uint32_t vocab, size_t pair, const char
     return TFM_OK;
 }
 
+static bool is_blank(tfm_ids source, tfm_ids target)
+{
+    return !source.size || !target.size;
+}
+
+static bool is_too_long(tfm_ids source, tfm_ids target, size_t longest)
+{
+    return source.size > longest || target.size > longest;
+}
+
 tfm_status tfm_trainer_add_pairs(const tfm_trainer *t, tfm_dataset *data, const tfm_ids *sources, const tfm_ids *targets,
                                  size_t n, size_t longest, tfm_data_report *r, tfm_error *error)
 {
@@ -52,8 +69,7 @@ tfm_status tfm_trainer_add_pairs(const tfm_trainer *t, tfm_dataset *data, const 
     const int32_t unknown = unknown_id(t);
 
     for (size_t i = 0; i < n; i++) {
-        const bool blank = !sources[i].size || !targets[i].size;
-        const bool too_long = sources[i].size > longest || targets[i].size > longest;
+        const bool blank = is_blank(sources[i], targets[i]), too_long = is_too_long(sources[i], targets[i], longest);
         tfm_status status = TFM_OK;
 
         r->blank += blank;
@@ -77,69 +93,171 @@ void tfm_texts_free(tfm_texts *texts, const tfm_allocator *a)
     *texts = (tfm_texts){0};
 }
 
+/* Appends a text, valid from now on, and returns its size. */
+static size_t keep_side(tfm_buffer *bytes, tfm_text text)
+{
+    const size_t size = tfm_utf8_replace_invalid(text, NULL, 0);
+
+    if (bytes->bad || !tfm_grow(&bytes->allocator, &bytes->data, &bytes->capacity, bytes->size + size, 1)) {
+        bytes->bad = true;
+        return 0;
+    }
+    tfm_utf8_replace_invalid(text, bytes->data + bytes->size, size);
+    bytes->size += size;
+    return size;
+}
+
 static bool keep_text(tfm_texts *texts, tfm_text source, tfm_text target, const tfm_allocator *a)
 {
     if (!tfm_grow(a, &texts->size, &texts->capacity, 2 * texts->n + 2, sizeof *texts->size)) return false;
-    texts->size[2 * texts->n] = source.size;
-    texts->size[2 * texts->n + 1] = target.size;
-    tfm_buffer_append(&texts->bytes, source.data, source.size);
-    tfm_buffer_append(&texts->bytes, target.data, target.size);
+    texts->size[2 * texts->n] = keep_side(&texts->bytes, source);
+    texts->size[2 * texts->n + 1] = keep_side(&texts->bytes, target);
     texts->n++;
     return !texts->bytes.bad;
 }
 
 tfm_status tfm_trainer_keep_text(const tfm_trainer *t, tfm_texts *texts, const tfm_text *sources, const tfm_text *targets,
-                                 size_t n, tfm_error *error)
+                                 size_t n, size_t longest, tfm_error *error)
 {
+    const tfm_ids *s = t->sources.lines, *g = t->targets.lines;
+
     texts->bytes.allocator = t->allocator;
     for (size_t i = 0; i < n; i++)
-        if (t->sources.lines[i].size && t->targets.lines[i].size &&
+        if (!is_blank(s[i], g[i]) && !is_too_long(s[i], g[i], longest) &&
             !keep_text(texts, sources[i], targets[i], &t->allocator))
-            return tfm_fail(error, TFM_E_NOMEM, "text of the validation data: no memory");
+            return tfm_fail(error, TFM_E_NOMEM, "text of pair %zu: no memory", i + 1);
     return TFM_OK;
 }
 
-static tfm_status translate(tfm_trainer *t, const tfm_text *sources, const tfm_text *targets, tfm_text *hyps, double *bleu,
-                            tfm_decoder *decoder, tfm_error *error)
+/* A resumed run keeps its pieces, to be the same run. */
+static void warn_of_memory(const tfm_trainer *t)
 {
-    tfm_bleu_options options;
-    tfm_bleu_result result;
-    tfm_status status = tfm_decoder_translate(decoder, sources, t->valid.n, error);
+    char message[160];
 
-    if (status != TFM_OK) return status;
-    for (size_t i = 0; i < t->valid.n; i++) hyps[i] = tfm_decoder_text(decoder, i, 0);
-    tfm_bleu_options_init(&options, sizeof options);
-    options.tokenize = TFM_BLEU_TOKENIZE_NONE;
-    options.allocator = &t->allocator;
-    status = tfm_bleu(&result, sizeof result, hyps, t->valid.n, &targets, 1, &options, error);
-    *bleu = result.score;
+    if (!t->is_resumed || !t->options.memory || !t->options.log || t->training.need <= t->options.memory) return;
+    snprintf(message, sizeof message, "the checkpoint's pieces of %u tokens need %llu MB, memory allows %llu MB",
+             t->training.piece_tokens, (unsigned long long)t->training.need / 1000000 + 1,
+             (unsigned long long)t->options.memory / 1000000);
+    t->options.log(t->options.log_user, TFM_LOG_WARNING, message);
+}
+
+/* Hands filled data to the training, after comparing it with what a checkpoint expects. */
+static tfm_status accept(tfm_trainer *t, tfm_dataset *data, tfm_data_report *r, tfm_error *error)
+{
+    const uint64_t update = t->training.at.update;
+    uint32_t piece_tokens = 0; /* to be chosen */
+    tfm_checkpoint state;
+    tfm_status status;
+
+    if (!data->n_pairs)
+        return tfm_fail(error, TFM_E_INVALID, "no training pair is left: %llu blank, %llu longer than %zu tokens",
+                        (unsigned long long)r->blank, (unsigned long long)r->too_long, tfm_trainer_length(t, t->options.max_length));
+    tfm_trainer_describe(t, data, &state);
+    if (t->is_resumed) {
+        status = tfm_checkpoint_compare(&t->resumed, &state, error);
+        if (status != TFM_OK) return status;
+        piece_tokens = t->resumed.piece_tokens ? t->resumed.piece_tokens : t->options.batch_tokens;
+    } else {
+        t->training.at.update = 0; /* other data begin their epoch */
+    }
+    status = tfm_training_set_data(&t->training, data, piece_tokens, error);
+    if (status != TFM_OK) {
+        t->training.at.update = update;
+        return status;
+    }
+    t->fingerprint = state.fingerprint;
+    r->piece_tokens = t->training.piece_tokens;
+    r->memory = t->training.need;
+    warn_of_memory(t);
+    return TFM_OK;
+}
+
+static void swap(tfm_texts *a, tfm_texts *b)
+{
+    const tfm_texts kept = *a;
+
+    *a = *b;
+    *b = kept;
+}
+
+/* texts: of all pairs, to be cut anew for each epoch; empty: ids stay as they are. Kept in t->train. */
+static tfm_status set_data(tfm_trainer *t, const tfm_ids *sources, const tfm_ids *targets, size_t n, const tfm_texts *texts,
+                           tfm_data_report *report, size_t struct_size, tfm_error *error)
+{
+    tfm_texts unused = *texts;
+    tfm_data_report r = {0};
+    tfm_dataset data;
+    tfm_status status = tfm_dataset_create(&data, &t->allocator, error);
+
+    if (status == TFM_OK)
+        status = tfm_trainer_add_pairs(t, &data, sources, targets, n, tfm_trainer_length(t, t->options.max_length), &r, error);
+    swap(&t->train, &unused);
+    if (status == TFM_OK && t->train.n) status = tfm_trainer_drop_merges(t, &data, error);
+    if (status == TFM_OK) status = accept(t, &data, &r, error);
+    if (status != TFM_OK) swap(&t->train, &unused);
+    tfm_texts_free(&unused, &t->allocator);
+    tfm_dataset_destroy(&data);
+    if (status == TFM_OK) tfm_result_write(report, struct_size, &r, sizeof r);
     return status;
 }
 
-/* The decoder works on a copy of the weights: nothing of the training changes. */
-tfm_status tfm_trainer_bleu(void *user, double *bleu, tfm_error *error)
+tfm_status tfm_trainer_set_data(tfm_trainer *t, const tfm_text *sources, const tfm_text *targets, size_t n_pairs,
+                                tfm_data_report *report, size_t struct_size, tfm_error *error)
 {
-    tfm_trainer *t = user;
-    const char *at = t->valid.bytes.data;
-    const size_t n = t->valid.n;
-    tfm_text *texts = tfm_alloc(&t->allocator, 3 * n, sizeof *texts);
-    tfm_decoder_options options;
-    tfm_decoder *decoder = NULL;
-    tfm_model *model = NULL;
-    tfm_status status = texts ? TFM_OK : tfm_fail(error, TFM_E_NOMEM, "validation texts: no memory");
+    TFM_OWN_ARITHMETIC;
+    tfm_texts texts = {0};
+    tfm_status status = tfm_trainer_encode(t, sources, targets, n_pairs, error);
 
-    for (size_t i = 0; texts && i < 2 * n; at += t->valid.size[i++])
-        texts[i / 2 + (i % 2) * n] = (tfm_text){at, t->valid.size[i]};
-    tfm_decoder_options_init(&options, sizeof options);
-    options.n_threads = t->options.n_threads;
-    options.replace_invalid = t->options.replace_invalid;
-    options.allocator = &t->allocator;
-    if (status == TFM_OK) status = tfm_trainer_model(&model, t, error);
-    if (status == TFM_OK) status = tfm_decoder_create(&decoder, model, &options, error);
+    if (status == TFM_OK && tfm_trainer_drops_merges(t))
+        status = tfm_trainer_keep_text(t, &texts, sources, targets, n_pairs, tfm_trainer_length(t, t->options.max_length), error);
+    if (status == TFM_OK) status = set_data(t, t->sources.lines, t->targets.lines, n_pairs, &texts, report, struct_size, error);
+    else if (t) tfm_texts_free(&texts, &t->allocator);
+    if (t) {
+        tfm_encoded_free(&t->sources);
+        tfm_encoded_free(&t->targets);
+    }
+    return status;
+}
+
+tfm_status tfm_trainer_set_data_ids(tfm_trainer *t, const tfm_ids *sources, const tfm_ids *targets, size_t n_pairs,
+                                    tfm_data_report *report, size_t struct_size, tfm_error *error)
+{
+    TFM_OWN_ARITHMETIC;
+
+    if (!t || !sources || !targets)
+        return tfm_fail(error, TFM_E_INVALID, "%s is NULL", !t ? "trainer" : !sources ? "sources" : "targets");
+    if (tfm_trainer_drops_merges(t))
+        return tfm_fail(error, TFM_E_INVALID, "dropout of merges needs text, but the data are ids: set bpe_dropout_source and "
+                        "bpe_dropout_target to 0");
+    return set_data(t, sources, targets, n_pairs, &(tfm_texts){0}, report, struct_size, error);
+}
+
+tfm_status tfm_trainer_set_valid(tfm_trainer *t, const tfm_text *sources, const tfm_text *targets, size_t n_pairs,
+                                 tfm_error *error)
+{
+    TFM_OWN_ARITHMETIC;
+    tfm_data_report r = {0};
+    tfm_dataset data = {0};
+    tfm_texts texts = {0};
+    tfm_status status = tfm_trainer_encode(t, sources, targets, n_pairs, error);
+
+    if (status == TFM_OK) status = tfm_dataset_create(&data, &t->allocator, error);
     if (status == TFM_OK)
-        status = translate(t, texts, texts + n, texts + 2 * n, bleu, decoder, error);
-    tfm_decoder_free(decoder);
-    tfm_model_free(model);
-    tfm_free(&t->allocator, texts, 3 * n, sizeof *texts);
+        status = tfm_trainer_add_pairs(t, &data, t->sources.lines, t->targets.lines, n_pairs,
+                                       tfm_trainer_length(t, VALID_LENGTH), &r, error);
+    if (status == TFM_OK && r.too_long)
+        status = tfm_fail(error, TFM_E_INVALID, "%llu validation pairs have more than %zu tokens on a side",
+                          (unsigned long long)r.too_long, tfm_trainer_length(t, VALID_LENGTH));
+    if (status == TFM_OK && !data.n_pairs)
+        status = tfm_fail(error, TFM_E_INVALID, "no validation pair is left: %llu are blank", (unsigned long long)r.blank);
+    if (status == TFM_OK && t->options.valid_bleu) status = tfm_trainer_keep_text(t, &texts, sources, targets, n_pairs, tfm_trainer_length(t, VALID_LENGTH), error);
+    if (status == TFM_OK) status = tfm_training_set_valid(&t->training, &data, error);
+    tfm_dataset_destroy(&data);
+    if (t) {
+        tfm_texts_free(status == TFM_OK ? &t->valid : &texts, &t->allocator);
+        if (status == TFM_OK) t->valid = texts;
+        tfm_encoded_free(&t->sources);
+        tfm_encoded_free(&t->targets);
+    }
     return status;
 }

@@ -65,6 +65,11 @@ tfm_status tfm_tokenizer_cut_word(const tfm_tokenizer *tokenizer, tfm_text word,
                                   void *user, tfm_error *error);
 tfm_status tfm_tokenizer_cut(const tfm_tokenizer *tokenizer, tfm_text line, tfm_token_fn take, void *user,
                              tfm_error *error);
+/* TFM_E_UNSUPPORTED unless rate is 0 or the kind has merges. */
+tfm_status tfm_tokenizer_allow_dropout(const tfm_tokenizer *tokenizer, float rate, tfm_error *error);
+/* The same with merges left out at random, where that is allowed. */
+tfm_status tfm_tokenizer_cut_dropout(const tfm_tokenizer *tokenizer, tfm_text line, const tfm_bpe_dropout *dropout,
+                                     tfm_token_fn take, void *user, tfm_error *error);
 /* Appends the text of ids, which are all in the vocabulary, to out: it may be invalid UTF-8 when bytes are among them.
  */
 void tfm_tokenizer_join(const tfm_tokenizer *tokenizer, tfm_ids ids, tfm_buffer *out);

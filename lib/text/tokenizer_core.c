@@ -264,8 +264,18 @@ tfm_status tfm_tokenizer_cut_word(const tfm_tokenizer *tokenizer, tfm_text word,
     return TFM_OK;
 }
 
-tfm_status tfm_tokenizer_cut(const tfm_tokenizer *tokenizer, tfm_text line, tfm_token_fn take, void *user,
-                             tfm_error *error)
+tfm_status tfm_tokenizer_allow_dropout(const tfm_tokenizer *tokenizer, float rate, tfm_error *error)
+{
+    const uint32_t kind = tokenizer->kind;
+
+    if (rate == 0.0f || kind == TFM_TOKENIZER_BPE || kind == TFM_TOKENIZER_SUBWORD_NMT) return TFM_OK;
+    return tfm_fail(error, TFM_E_UNSUPPORTED, "dropout of merges is %g, but only tokenizers of the kinds %d and %d have "
+                    "merges to leave out, this one is of %u", (double)rate, TFM_TOKENIZER_BPE,
+                    TFM_TOKENIZER_SUBWORD_NMT, kind);
+}
+
+tfm_status tfm_tokenizer_cut_dropout(const tfm_tokenizer *tokenizer, tfm_text line, const tfm_bpe_dropout *dropout,
+                                     tfm_token_fn take, void *user, tfm_error *error)
 {
     tfm_status status = TFM_OK;
     tfm_bpe_work work;
@@ -275,11 +285,18 @@ tfm_status tfm_tokenizer_cut(const tfm_tokenizer *tokenizer, tfm_text line, tfm_
     if (tokenizer->sentencepiece) return tfm_sentencepiece_cut(tokenizer->sentencepiece, line, take, user, error);
     if (tokenizer->kind == TFM_TOKENIZER_BERT) return tfm_bert_cut(tokenizer, line, take, user, error);
     tfm_bpe_work_init(&work, &tokenizer->allocator);
+    work.dropout = *dropout;
     tfm_words_begin(&words, tokenizer->kind, line);
     while (status == TFM_OK && tfm_words_next(&words, &word))
         status = tfm_tokenizer_cut_word(tokenizer, word, &work, take, user, error);
     tfm_bpe_work_free(&work);
     return status;
+}
+
+tfm_status tfm_tokenizer_cut(const tfm_tokenizer *tokenizer, tfm_text line, tfm_token_fn take, void *user,
+                             tfm_error *error)
+{
+    return tfm_tokenizer_cut_dropout(tokenizer, line, &(tfm_bpe_dropout){0}, take, user, error);
 }
 
 /* -------------------------------------------------------------------------------------------- tokens to text ---- */

@@ -56,11 +56,34 @@ tfm_status tfm_dataset_add(tfm_dataset *data, tfm_ids source, tfm_ids target, tf
     if (!append(&data->source, data->n_pairs, source, &data->allocator) ||
         !append(&data->target, data->n_pairs, target, &data->allocator))
         return tfm_fail(error, TFM_E_NOMEM, "data: no memory for pair %zu", data->n_pairs + 1);
-    data->source.n_ids += source.size;
-    data->target.n_ids += target.size;
+    data->source.most_ids = data->source.n_ids += source.size;
+    data->target.most_ids = data->target.n_ids += target.size;
     data->n_pairs++;
     if (longer > data->longest) data->longest = longer;
     return TFM_OK;
+}
+
+static bool reserve_ids(tfm_side *side, size_t most, const tfm_allocator *a)
+{
+    side->most_ids = most;
+    return tfm_grow(a, &side->ids, &side->id_capacity, most, sizeof *side->ids);
+}
+
+tfm_status tfm_dataset_redraw(tfm_dataset *data, size_t most_source, size_t most_target, size_t longest,
+                              tfm_draw_fn draw, void *user, tfm_error *error)
+{
+    data->longest = longest;
+    data->draw = draw;
+    data->draw_user = user;
+    if (reserve_ids(&data->source, most_source, &data->allocator) &&
+        reserve_ids(&data->target, most_target, &data->allocator))
+        return TFM_OK;
+    return tfm_fail(error, TFM_E_NOMEM, "data: no memory for %zu + %zu tokens", most_source, most_target);
+}
+
+tfm_status tfm_dataset_draw(tfm_dataset *data, uint64_t epoch, tfm_error *error)
+{
+    return data->draw ? data->draw(data->draw_user, data, epoch, error) : TFM_OK;
 }
 
 /* crc32() takes unsigned sizes: longer data goes in pieces. */
@@ -112,7 +135,6 @@ tfm_status tfm_batches_create(tfm_batches *b, const tfm_dataset *data, tfm_error
         tfm_batches_destroy(b, a);
         return tfm_fail(error, TFM_E_NOMEM, "batches of %zu pairs: no memory", n);
     }
-    for (size_t i = 0; i < n; i++) b->length[i] = (uint32_t)longer_side(data, i);
     return TFM_OK;
 }
 
@@ -179,7 +201,10 @@ static void shuffle_batches(tfm_batches *b, uint64_t seed, uint64_t epoch)
 void tfm_batches_fill(tfm_batches *b, const tfm_dataset *data, size_t batch_tokens, uint64_t seed, uint64_t epoch,
                       bool shuffled)
 {
-    for (size_t i = 0; i < data->n_pairs; i++) b->order[i] = (uint32_t)i;
+    for (size_t i = 0; i < data->n_pairs; i++) {
+        b->order[i] = (uint32_t)i;
+        b->length[i] = (uint32_t)longer_side(data, i);
+    }
     if (shuffled) tfm_random_shuffle(b->order, data->n_pairs, seed, STREAM_PAIRS + epoch);
     sort_by_length(b);
     cut(b, data, batch_tokens);

@@ -8,20 +8,34 @@
 typedef struct tfm_side {
     int32_t *ids;
     size_t n_ids, id_capacity;
+    size_t most_ids; /* n_ids in any epoch */
     size_t *offset; /* [n_pairs + 1] */
     size_t offset_capacity;
 } tfm_side;
+
+struct tfm_dataset;
+
+/* Writes the ids and offsets of all pairs for an epoch, within most_ids and longest. */
+typedef tfm_status (*tfm_draw_fn)(void *user, struct tfm_dataset *data, uint64_t epoch, tfm_error *error);
 
 typedef struct tfm_dataset {
     tfm_allocator allocator;
     tfm_side source, target;
     size_t n_pairs;
-    size_t longest; /* of either side */
+    size_t longest;   /* of either side, in any epoch                      */
+    tfm_draw_fn draw; /* NULL: the ids are the same in all epochs          */
+    void *draw_user;
+    size_t draw_bytes; /* of memory that is kept to draw from */
 } tfm_dataset;
 
 tfm_status tfm_dataset_create(tfm_dataset *data, const tfm_allocator *allocator, tfm_error *error);
 void tfm_dataset_destroy(tfm_dataset *data);
 tfm_status tfm_dataset_add(tfm_dataset *data, tfm_ids source, tfm_ids target, tfm_error *error);
+/* From now on ids are drawn for each epoch: at most so many on a side, and longest in a sequence. */
+tfm_status tfm_dataset_redraw(tfm_dataset *data, size_t most_source, size_t most_target, size_t longest,
+                              tfm_draw_fn draw, void *user, tfm_error *error);
+/* Makes the ids those of an epoch. After a failure they are those of none. */
+tfm_status tfm_dataset_draw(tfm_dataset *data, uint64_t epoch, tfm_error *error);
 /* CRC-32 of lengths and ids: tells other data from the same. */
 uint32_t tfm_dataset_fingerprint(const tfm_dataset *data);
 

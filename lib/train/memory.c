@@ -27,6 +27,7 @@ static void count_data(size_t *sum, const tfm_dataset *data)
         count(sum, sides[i]->offset_capacity, sizeof *sides[i]->offset);
     }
     count(sum, data->n_pairs, TFM_BATCHES_PAIR);
+    count(sum, data->draw_bytes, 1);
 }
 
 tfm_status tfm_memory_need(tfm_training *t, const tfm_dataset *data, const tfm_dataset *other, size_t tokens, bool training,

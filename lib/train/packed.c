@@ -5,7 +5,7 @@ static size_t most_tokens(const tfm_dataset *data, const tfm_side *side, size_t 
 {
     const size_t most = tokens > data->longest ? tokens : data->longest;
 
-    return most < side->n_ids ? most : side->n_ids;
+    return most < side->most_ids ? most : side->most_ids;
 }
 
 tfm_extent tfm_extent_of(const tfm_dataset *data, size_t tokens)

@@ -60,7 +60,8 @@ void tfm_training_destroy(tfm_training *t);
 tfm_status tfm_training_set_data(tfm_training *t, tfm_dataset *data, uint32_t piece_tokens, tfm_error *error);
 tfm_status tfm_training_set_valid(tfm_training *t, tfm_dataset *valid, tfm_error *error);
 
-/* Updates in an epoch. */
+/* Updates in an epoch: of these batches, and of the present one. */
+uint64_t tfm_training_updates_of(const tfm_training *t, const tfm_batches *batches);
 uint64_t tfm_training_updates(const tfm_training *t);
 
 /*

@@ -276,6 +276,8 @@ class tfm_trainer_options(Structure):
         ("dtype", c_uint32),
         ("reserved", c_uint32),
         ("max_skipped", c_uint64),
+        ("bpe_dropout_source", c_float),
+        ("bpe_dropout_target", c_float),
     ]
 
 
@@ -484,6 +486,10 @@ PROTOTYPES: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
         POINTER(tfm_error))),
     "tfm_tokenizer_segment": (c_int, (POINTER(c_char), c_size_t, POINTER(c_size_t), c_void_p, tfm_text,
         POINTER(tfm_error))),
+    "tfm_tokenizer_encode_dropout": (c_int, (POINTER(c_int32), c_size_t, POINTER(c_size_t), c_void_p, tfm_text, c_float,
+        c_uint64, c_uint64, POINTER(tfm_error))),
+    "tfm_tokenizer_segment_dropout": (c_int, (POINTER(c_char), c_size_t, POINTER(c_size_t), c_void_p, tfm_text, c_float,
+        c_uint64, c_uint64, POINTER(tfm_error))),
     "tfm_tokenizer_normalize": (c_int, (POINTER(c_char), c_size_t, POINTER(c_size_t), c_void_p, tfm_text,
         POINTER(tfm_error))),
     "tfm_tokenizer_nbest": (c_int, (POINTER(c_int32), c_size_t, POINTER(c_size_t), POINTER(c_size_t), POINTER(c_float),

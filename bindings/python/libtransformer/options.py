@@ -225,6 +225,11 @@ class TrainerOptions(TypedDict, total=False):
     dtype: Dtype of the steps (mixed precision); validation is float32; default float32
     max_skipped: a step whose loss or gradient is not finite is skipped: weights and moments stay, a warning is logged,
         and the next batch has its turn. So many in a row are an error; 1: the first one is. 0: 10 (default)
+    bpe_dropout_source: chance of each merge to be left out when a source line is cut into tokens, anew for each epoch
+        (BPE-dropout; see tfm_tokenizer_encode_dropout()); a line that would get longer than max_length is cut without.
+        The text is kept in memory. For data given as text and tokenizers with merges; validation is never touched; [0,
+        1], 0: off (default)
+    bpe_dropout_target: likewise of a target line
     """
 
     n_threads: int
@@ -263,6 +268,8 @@ class TrainerOptions(TypedDict, total=False):
     memory: int
     dtype: int
     max_skipped: int
+    bpe_dropout_source: float
+    bpe_dropout_target: float
 
 
 class AttentionOptions(TypedDict, total=False):

@@ -135,6 +135,25 @@ class Tokenizer(Handle):
         return _string(4 * piece.size + 1, write)
 
 
+    def encode_dropout(self, line: Line, dropout: float, *, seed: int = 0, draw: int = 0) -> List[int]:
+        """The ids of a line with each merge left out with the probability dropout (BPE-dropout).
+
+        The same seed and draw give the same ids; draw tells lines apart: give each another number.
+        """
+        owned, piece = self._open(), text(line)
+
+        def write(ids: Any, capacity: int, n_ids: Any) -> None:
+            checked(lib.tfm_tokenizer_encode_dropout, ids, capacity, n_ids, owned, piece, dropout, seed, draw)
+        return list(written(c_int32, piece.size + 1, write))
+
+    def segment_dropout(self, line: Line, dropout: float, *, seed: int = 0, draw: int = 0) -> str:
+        """The same, cut into tokens and joined by spaces: subword-nmt's "apply-bpe --dropout" for that kind."""
+        owned, piece = self._open(), text(line)
+
+        def write(buffer: Any, capacity: int, size: Any) -> None:
+            checked(lib.tfm_tokenizer_segment_dropout, buffer, capacity, size, owned, piece, dropout, seed, draw)
+        return _string(4 * piece.size + 1, write)
+
     def normalize(self, line: Line) -> str:
         """The text as a SentencePiece model sees it, with U+2581 for spaces; other kinds see the text itself."""
         owned, piece = self._open(), text(line)

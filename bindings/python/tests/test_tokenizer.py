@@ -45,6 +45,17 @@ def test_save_and_load(tokenizer, tmp_path):
             assert tfm.Tokenizer.load(same).vocab_size == loaded.vocab_size
 
 
+def test_dropout_of_merges(tokenizer):
+    line = "good morning, good night"
+    assert tokenizer.encode_dropout(line, 0) == tokenizer.encode(line)
+    assert tokenizer.segment_dropout("good", 1) == "\u2581 g o o d"
+    draws = [tokenizer.encode_dropout(line, 0.5, seed=1, draw=draw) for draw in range(9)]
+    assert draws == [tokenizer.encode_dropout(line, 0.5, seed=1, draw=draw) for draw in range(9)]
+    assert len(set(map(tuple, draws))) > 5 and {tokenizer.decode(ids) for ids in draws} == {line}
+    with pytest.raises(ValueError, match="dropout is 1.5"):
+        tokenizer.encode_dropout(line, 1.5)
+
+
 def test_special_ids(tokenizer):
     ids = tokenizer.special
     assert (ids.pad, ids.eos, ids.bos, ids.unk) == (0, 1, 2, 3)
