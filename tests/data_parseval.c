@@ -1,4 +1,5 @@
-/* PARSEVAL against the tables and summaries that EVALB printed: its own samples, and trees of CRAFT that were damaged at random. */
+/* PARSEVAL against the tables and summaries that EVALB printed: its own samples, and trees of CRAFT that were damaged
+ * at random. */
 #include "testing.h"
 
 #include <math.h>
@@ -53,12 +54,22 @@ static double percent(uint32_t part, uint32_t whole)
 static void check_row(const double *want, size_t number, const tfm_parseval_row *r)
 {
     const double status = r->status == TFM_PARSEVAL_VALID ? 0 : r->status == TFM_PARSEVAL_NO_WORDS ? 2 : 1;
-    const double got[NUMBERS] = {(double)number, r->length, status, percent(r->matched, r->gold), percent(r->matched, r->test), r->matched,
-                                 r->gold, r->test, r->crossing, r->words, r->tags};
+    const double got[NUMBERS] = {(double)number,
+                                 r->length,
+                                 status,
+                                 percent(r->matched, r->gold),
+                                 percent(r->matched, r->test),
+                                 r->matched,
+                                 r->gold,
+                                 r->test,
+                                 r->crossing,
+                                 r->words,
+                                 r->tags};
 
     for (size_t i = 0; i < NUMBERS; i++)
         if (i != WORDS || status == 0)
-            ck_assert_msg(fabs(got[i] - want[i]) < 0.00501, "row %zu, column %zu: %g, want %g", number, i + 1, got[i], want[i]);
+            ck_assert_msg(fabs(got[i] - want[i]) < 0.00501, "row %zu, column %zu: %g, want %g", number, i + 1, got[i],
+                          want[i]);
 }
 
 static void check_summary(report *rsl, const tfm_parseval_result *r, int part, bool has_f1)

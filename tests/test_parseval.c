@@ -34,8 +34,9 @@ static void check_row(const char *test, const char *gold, const char *parameters
 {
     const tfm_parseval_row got = row_of(test, gold, parameters);
 
-    ck_assert_msg(!memcmp(&got, &want, sizeof got), "%s: length %u status %u matched %u gold %u test %u crossing %u words %u tags %u", test,
-                  got.length, got.status, got.matched, got.gold, got.test, got.crossing, got.words, got.tags);
+    ck_assert_msg(!memcmp(&got, &want, sizeof got),
+                  "%s: length %u status %u matched %u gold %u test %u crossing %u words %u tags %u", test, got.length,
+                  got.status, got.matched, got.gold, got.test, got.crossing, got.words, got.tags);
 }
 
 /* length, status, matched, gold, test, crossing, words, tags. */
@@ -44,19 +45,27 @@ START_TEST(rows_by_hand)
     const char *const gold = "(TOP (S (NP (DT a) (NN b)) (VP (VB c) (NP (NN d))) (. .)))";
 
     check_row(gold, gold, NULL, (tfm_parseval_row){5, 0, 4, 4, 4, 0, 4, 4});
-    check_row("(TOP (S (NP (DT a) (JJ b)) (XP (VB c) (NN d)) (. .)))", gold, NULL, (tfm_parseval_row){5, 0, 2, 4, 3, 0, 4, 3});
-    check_row("(TOP (S (DT a) (X (NN b) (VB c)) (NN d) (. .)))", gold, NULL, (tfm_parseval_row){5, 0, 1, 4, 2, 1, 4, 4});
-    check_row("(S-A (NP=1 (DT a) (NN b)) (VP-X-2 (VB c) (NP (NN d))))", gold, NULL, (tfm_parseval_row){5, 0, 4, 4, 4, 0, 4, 4});
-    check_row("(TOP (S (NP (DT a) (NN b)) (. .) (VP (VB c) (NP (NN d)))))", gold, NULL, (tfm_parseval_row){5, 0, 4, 4, 4, 0, 4, 4});
-    check_row("\t( (S (NP (DT a)\n(NN b) )(VP(VB c)(NP (NN d)))(E)))", gold, NULL, (tfm_parseval_row){5, 0, 4, 4, 5, 0, 4, 4});
-    check_row("(S (ADVP (A x)) (PRT (A y)))", "(S (PRT (A x)) (ADVP (A y)))", NULL, (tfm_parseval_row){2, 0, 3, 3, 3, 0, 2, 2});
-    check_row("(S (NP (NP (NP (A x)))) (A y))", "(S (NP (A x)) (A y))", NULL, (tfm_parseval_row){2, 0, 2, 2, 4, 0, 2, 2});
+    check_row("(TOP (S (NP (DT a) (JJ b)) (XP (VB c) (NN d)) (. .)))", gold, NULL,
+              (tfm_parseval_row){5, 0, 2, 4, 3, 0, 4, 3});
+    check_row("(TOP (S (DT a) (X (NN b) (VB c)) (NN d) (. .)))", gold, NULL,
+              (tfm_parseval_row){5, 0, 1, 4, 2, 1, 4, 4});
+    check_row("(S-A (NP=1 (DT a) (NN b)) (VP-X-2 (VB c) (NP (NN d))))", gold, NULL,
+              (tfm_parseval_row){5, 0, 4, 4, 4, 0, 4, 4});
+    check_row("(TOP (S (NP (DT a) (NN b)) (. .) (VP (VB c) (NP (NN d)))))", gold, NULL,
+              (tfm_parseval_row){5, 0, 4, 4, 4, 0, 4, 4});
+    check_row("\t( (S (NP (DT a)\n(NN b) )(VP(VB c)(NP (NN d)))(E)))", gold, NULL,
+              (tfm_parseval_row){5, 0, 4, 4, 5, 0, 4, 4});
+    check_row("(S (ADVP (A x)) (PRT (A y)))", "(S (PRT (A x)) (ADVP (A y)))", NULL,
+              (tfm_parseval_row){2, 0, 3, 3, 3, 0, 2, 2});
+    check_row("(S (NP (NP (NP (A x)))) (A y))", "(S (NP (A x)) (A y))", NULL,
+              (tfm_parseval_row){2, 0, 2, 2, 4, 0, 2, 2});
     check_row("(S (NP (A x)) (A y))", "(S (NP (NP (A x))) (A y))", NULL, (tfm_parseval_row){2, 0, 2, 3, 2, 0, 2, 2});
     check_row("(A x) (A y)", "(S (A x) (A y))", NULL, (tfm_parseval_row){2, 0, 0, 1, 0, 0, 2, 2});
 }
 END_TEST
 
-/* A crossing counts the brackets of the parse, however many it crosses; two that touch or hold each other do not cross. */
+/* A crossing counts the brackets of the parse, however many it crosses; two that touch or hold each other do not cross.
+ */
 START_TEST(crossing_by_hand)
 {
     const char *const gold = "(S (A (x a) (x b)) (B (x c) (x d)) (C (x e) (x f)))";
@@ -74,10 +83,18 @@ START_TEST(what_cannot_be_compared)
         const char *test;
         uint32_t status;
     } cases[] = {
-        {"(S (A x) (B z))", TFM_PARSEVAL_OTHER_WORDS}, {"(S (A x))", TFM_PARSEVAL_OTHER_LENGTH}, {"", TFM_PARSEVAL_NO_WORDS},
-        {"(S (. .))", TFM_PARSEVAL_NO_WORDS},          {"(S)", TFM_PARSEVAL_NO_WORDS},           {"x", TFM_PARSEVAL_BAD_PARSE},
-        {"(S (A x) (B y)", TFM_PARSEVAL_BAD_PARSE},    {"(S (A x) (B y)))", TFM_PARSEVAL_BAD_PARSE}, {")", TFM_PARSEVAL_BAD_PARSE},
-        {"(S (A x ) (B y))", TFM_PARSEVAL_BAD_PARSE},  {"(S (A x(B y)))", TFM_PARSEVAL_BAD_PARSE}, {"(S (A x) y)", TFM_PARSEVAL_BAD_PARSE},
+        {"(S (A x) (B z))", TFM_PARSEVAL_OTHER_WORDS},
+        {"(S (A x))", TFM_PARSEVAL_OTHER_LENGTH},
+        {"", TFM_PARSEVAL_NO_WORDS},
+        {"(S (. .))", TFM_PARSEVAL_NO_WORDS},
+        {"(S)", TFM_PARSEVAL_NO_WORDS},
+        {"x", TFM_PARSEVAL_BAD_PARSE},
+        {"(S (A x) (B y)", TFM_PARSEVAL_BAD_PARSE},
+        {"(S (A x) (B y)))", TFM_PARSEVAL_BAD_PARSE},
+        {")", TFM_PARSEVAL_BAD_PARSE},
+        {"(S (A x ) (B y))", TFM_PARSEVAL_BAD_PARSE},
+        {"(S (A x(B y)))", TFM_PARSEVAL_BAD_PARSE},
+        {"(S (A x) y)", TFM_PARSEVAL_BAD_PARSE},
         {"(S (A x", TFM_PARSEVAL_BAD_PARSE},
     };
 
@@ -121,7 +138,8 @@ START_TEST(rules_decide_what_counts)
     check_row(other, gold, "EQ_LABEL S T\nEQ_LABEL B A", (tfm_parseval_row){2, 0, 2, 2, 2, 0, 2, 2});
     check_row(other, gold, "DELETE_LABEL ,\nDELETE_LABEL_FOR_LENGTH A", (tfm_parseval_row){1, 0, 1, 2, 2, 0, 1, 0});
     check_row("(S (A X))", "(S (A x))", "EQ_WORD x X", (tfm_parseval_row){1, 0, 1, 1, 1, 0, 1, 1});
-    check_row("(S (A x))", "(S (A x))", "# LABELED x\r\n\r\n  DEBUG 2\nMAX_ERROR 5\n", (tfm_parseval_row){1, 0, 1, 1, 1, 0, 1, 1});
+    check_row("(S (A x))", "(S (A x))", "# LABELED x\r\n\r\n  DEBUG 2\nMAX_ERROR 5\n",
+              (tfm_parseval_row){1, 0, 1, 1, 1, 0, 1, 1});
     /* T, which is taken for S, is deleted with it; U is not. */
     ck_assert_uint_eq(row_of("(T (U (A x)))", "(S (A x))", "DELETE_LABEL S\nEQ_LABEL S T\nEQ_LABEL T U").test, 1);
 }
@@ -131,7 +149,8 @@ END_TEST
 START_TEST(a_misread_quotation_mark_is_put_back)
 {
     const char *const rules = "DELETE_LABEL ``\nDELETE_LABEL ''\nQUOTE_LABEL ''\nQUOTE_LABEL ``\nQUOTE_LABEL POS\n";
-    const char *const gold = "(S (NP (`` ') (NN a)) (NN b) ('' '))", *const test = "(S (NP (`` ') (NN a)) (X (NN b) (POS ')))";
+    const char *const gold = "(S (NP (`` ') (NN a)) (NN b) ('' '))", *const test =
+                                                                         "(S (NP (`` ') (NN a)) (X (NN b) (POS ')))";
 
     check_row(test, gold, rules, (tfm_parseval_row){4, 0, 2, 2, 3, 0, 3, 2});
     check_row(gold, test, rules, (tfm_parseval_row){4, 0, 2, 3, 2, 0, 3, 2});
@@ -146,11 +165,16 @@ START_TEST(parameters_that_are_refused)
     static const struct {
         const char *text, *message;
     } bad[] = {
-        {"LABELED 1\nDISC_ONLY 1", "line 2: \"DISC_ONLY\" is no keyword"}, {"DELETE_LABEL", "one value is wanted"},
-        {"DELETE_LABEL A B", "\"B\" ends it: one value"},               {"EQ_LABEL A", "two values are wanted"},
-        {"EQ_WORD A B C D", "two values are wanted"},                  {"LABELED yes", "\"yes\" is not a number"},
-        {"CUTOFF_LEN -1", "is not a number"},                          {"MAX_ERROR 1000000001", "is not a number"},
-        {"MAX_ERROR 99999999999999999999", "is not a number"},         {"delete_label X", "is no keyword"},
+        {"LABELED 1\nDISC_ONLY 1", "line 2: \"DISC_ONLY\" is no keyword"},
+        {"DELETE_LABEL", "one value is wanted"},
+        {"DELETE_LABEL A B", "\"B\" ends it: one value"},
+        {"EQ_LABEL A", "two values are wanted"},
+        {"EQ_WORD A B C D", "two values are wanted"},
+        {"LABELED yes", "\"yes\" is not a number"},
+        {"CUTOFF_LEN -1", "is not a number"},
+        {"MAX_ERROR 1000000001", "is not a number"},
+        {"MAX_ERROR 99999999999999999999", "is not a number"},
+        {"delete_label X", "is no keyword"},
     };
     const tfm_text t = text("(S (A x))");
     char many[101 * 16] = "";
@@ -174,7 +198,8 @@ END_TEST
 /* EVALB stops at the error after MAX_ERROR + 1 of them. */
 START_TEST(too_many_errors)
 {
-    const tfm_text gold[] = {text("(S (A x))"), text("(S (A x))"), text("(S (A x))")}, test[] = {text("x"), text("("), text(")")};
+    const tfm_text gold[] = {text("(S (A x))"), text("(S (A x))"), text("(S (A x))")},
+                   test[] = {text("x"), text("("), text(")")};
     tfm_parseval_row rows[3] = {{0}};
     tfm_parseval_options o = {.struct_size = sizeof o, .parameters = "MAX_ERROR 1"};
     tfm_parseval_result r;
@@ -193,13 +218,15 @@ START_TEST(the_signature_tells_the_rules)
 {
     const char *const tree = "(S (A x))";
     const tfm_parseval_result collins = scored(tree, tree, NULL, NULL), none = scored(tree, tree, "", NULL);
-    const tfm_parseval_result same = scored(tree, tree, "#\nDEBUG 1\nMAX_ERROR 3\n", NULL), unlabelled = scored(tree, tree, "LABELED 0", NULL);
+    const tfm_parseval_result same = scored(tree, tree, "#\nDEBUG 1\nMAX_ERROR 3\n", NULL),
+                              unlabelled = scored(tree, tree, "LABELED 0", NULL);
 
     ck_assert_ptr_nonnull(strstr(collins.signature, "nrefs:1|labels:yes|cutoff:40|prm:"));
     ck_assert_ptr_nonnull(strstr(unlabelled.signature, "labels:no|"));
     ck_assert_str_ne(collins.signature, none.signature);
     ck_assert_str_eq(same.signature, none.signature);
-    ck_assert_str_ne(scored(tree, tree, "EQ_LABEL A BC", NULL).signature, scored(tree, tree, "EQ_LABEL AB C", NULL).signature);
+    ck_assert_str_ne(scored(tree, tree, "EQ_LABEL A BC", NULL).signature,
+                     scored(tree, tree, "EQ_LABEL AB C", NULL).signature);
 }
 END_TEST
 
@@ -222,8 +249,9 @@ START_TEST(large_and_deep_lines)
         const char *piece;
         size_t n;
         uint32_t status;
-    } cases[] = {{"(A ", 1000000, TFM_PARSEVAL_TOO_LARGE}, {"(A x)", MOST + 1, TFM_PARSEVAL_TOO_LARGE}, {")", 1000000, TFM_PARSEVAL_BAD_PARSE},
-                 {" ", 1000000, TFM_PARSEVAL_NO_WORDS},    {"x", 1000000, TFM_PARSEVAL_BAD_PARSE},      {"(", 1000000, TFM_PARSEVAL_TOO_LARGE}};
+    } cases[] = {{"(A ", 1000000, TFM_PARSEVAL_TOO_LARGE}, {"(A x)", MOST + 1, TFM_PARSEVAL_TOO_LARGE},
+                 {")", 1000000, TFM_PARSEVAL_BAD_PARSE},   {" ", 1000000, TFM_PARSEVAL_NO_WORDS},
+                 {"x", 1000000, TFM_PARSEVAL_BAD_PARSE},   {"(", 1000000, TFM_PARSEVAL_TOO_LARGE}};
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *line = repeated(cases[i].piece, cases[i].n, "");

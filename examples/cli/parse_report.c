@@ -20,8 +20,8 @@ static int status_of_evalb(const tfm_parseval_row *row)
 static void print_row(size_t number, const tfm_parseval_row *r)
 {
     printf("%4zu  %3u    %d  ", number, r->length, status_of_evalb(r));
-    printf("%6.2f %6.2f   %3u    %3u  %3u    %3u", percent(r->matched, r->gold), percent(r->matched, r->test), r->matched, r->gold,
-           r->test, r->crossing);
+    printf("%6.2f %6.2f   %3u    %3u  %3u    %3u", percent(r->matched, r->gold), percent(r->matched, r->test),
+           r->matched, r->gold, r->test, r->crossing);
     printf("   %4u  %4u   %6.2f\n", r->words, r->tags, percent(r->tags, r->words));
 }
 
@@ -30,7 +30,8 @@ static void print_table(const tfm_parseval_result *r, const tfm_parseval_row *ro
     static const char rule[] = "============================================================================\n";
 
     printf("  Sent.                        Matched  Bracket   Cross        Correct Tag\n"
-           " ID  Len.  Stat. Recal  Prec.  Bracket gold test Bracket Words  Tags Accracy\n%s", rule);
+           " ID  Len.  Stat. Recal  Prec.  Bracket gold test Bracket Words  Tags Accracy\n%s",
+           rule);
     for (size_t i = 0; i < n; i++) print_row(i + 1, &rows[i]);
     printf("%s", rule);
     if (r->gold_brackets[0] && r->test_brackets[0])
@@ -72,7 +73,8 @@ static void print_report(const tfm_parseval_result *r, const tfm_parseval_row *r
 
 static void print_sentences(const tfm_parseval_result *r, const tfm_parseval_row *rows, size_t n)
 {
-    for (size_t i = 0; i < n; i++) printf("%.2f\n", percent(2 * (uint64_t)rows[i].matched, (uint64_t)rows[i].gold + rows[i].test));
+    for (size_t i = 0; i < n; i++)
+        printf("%.2f\n", percent(2 * (uint64_t)rows[i].matched, (uint64_t)rows[i].gold + rows[i].test));
     console_say("signature: %s", r->signature);
 }
 
@@ -127,7 +129,8 @@ int parse_report_print(const text_lines *parses, const text_lines *gold, const c
     memory_grow(&rows, &capacity, parses->size, sizeof *rows);
     tfm_parseval_options_init(&options, sizeof options);
     options.parameters = text;
-    const tfm_status status = tfm_parseval(&result, sizeof result, rows, parses->lines, gold->lines, parses->size, &options, &error);
+    const tfm_status status =
+        tfm_parseval(&result, sizeof result, rows, parses->lines, gold->lines, parses->size, &options, &error);
     if (status == TFM_OK) {
         tell_errors(rows, parses->size);
         (sentences ? print_sentences : print_report)(&result, rows, parses->size);

@@ -213,12 +213,12 @@ tfm_status tfm_compare(tfm_comparison *result, size_t struct_size, const tfm_tex
 /* The message of the error that is one too many. EVALB stops when it has met MAX_ERROR + 2. */
 static tfm_status too_many(const tfm_parseval_result *sums, const tfm_parse_rules *rules, size_t line, tfm_error *error)
 {
-    return tfm_fail(error, TFM_E_INVALID, "line %zu is error %llu, more than MAX_ERROR %u lets pass: are these parses of these sentences?",
-                    line, (unsigned long long)sums->errors[0], rules->max_errors);
+    return tfm_fail(error, TFM_E_INVALID,
+                    "line %zu is error %llu, more than MAX_ERROR %u lets pass: are these parses of these sentences?", line, (unsigned long long)sums->errors[0], rules->max_errors);
 }
 
-static tfm_status compare_parses(tfm_parseval_state *state, tfm_parseval_result *full, tfm_parseval_row *rows, const tfm_text *parses,
-                                 const tfm_text *gold, size_t n, tfm_error *error)
+static tfm_status compare_parses(tfm_parseval_state *state, tfm_parseval_result *full, tfm_parseval_row *rows,
+                                 const tfm_text *parses, const tfm_text *gold, size_t n, tfm_error *error)
 {
     for (size_t i = 0; i < n; i++) {
         tfm_parseval_row row;

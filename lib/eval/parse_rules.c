@@ -2,8 +2,9 @@
 
 #include "base/utf8.h"
 
-static const char collins[] = "DELETE_LABEL TOP\nDELETE_LABEL -NONE-\nDELETE_LABEL ,\nDELETE_LABEL :\nDELETE_LABEL ``\nDELETE_LABEL ''\n"
-                              "DELETE_LABEL .\nDELETE_LABEL_FOR_LENGTH -NONE-\nEQ_LABEL ADVP PRT\n";
+static const char collins[] =
+    "DELETE_LABEL TOP\nDELETE_LABEL -NONE-\nDELETE_LABEL ,\nDELETE_LABEL :\nDELETE_LABEL ``\nDELETE_LABEL ''\n"
+    "DELETE_LABEL .\nDELETE_LABEL_FOR_LENGTH -NONE-\nEQ_LABEL ADVP PRT\n";
 
 enum { DEFAULT_ERRORS = 10, DEFAULT_CUTOFF = 40, MOST_NUMBER = 1000000000, MOST_SHOWN = 40 };
 
@@ -70,7 +71,8 @@ static tfm_status set_number(uint32_t *to, const rule_line *line, tfm_error *err
 
     for (size_t i = 0; i < line->field[1].size; i++) {
         const char c = line->field[1].data[i];
-        if (c < '0' || c > '9' || value > MOST_NUMBER) return bad_line(line, "is not a number of at most 1000000000", error);
+        if (c < '0' || c > '9' || value > MOST_NUMBER)
+            return bad_line(line, "is not a number of at most 1000000000", error);
         value = 10 * value + (uint64_t)(c - '0');
     }
     if (value > MOST_NUMBER) return bad_line(line, "is not a number of at most 1000000000", error);
@@ -90,7 +92,8 @@ static tfm_status apply(tfm_parse_rules *rules, const rule_line *line, tfm_error
     size_t k = 0;
 
     while (k < KEYWORDS && !tfm_text_equal(line->field[0], tfm_text_of(keywords[k].name))) k++;
-    if (k == KEYWORDS) return bad_line(&(rule_line){{line->field[0]}, 1, line->number}, "is no keyword of EVALB", error);
+    if (k == KEYWORDS)
+        return bad_line(&(rule_line){{line->field[0]}, 1, line->number}, "is no keyword of EVALB", error);
     const rule_kind kind = keywords[k].kind;
     void *const field = (char *)rules + keywords[k].offset;
     if (kind == IGNORED) return TFM_OK;
@@ -110,7 +113,8 @@ tfm_status tfm_parse_rules_read(tfm_parse_rules *rules, const char *text, tfm_er
     tfm_status status = TFM_OK;
     rule_line line = {.number = 0};
 
-    *rules = (tfm_parse_rules){.labelled = 1, .cutoff = DEFAULT_CUTOFF, .max_errors = DEFAULT_ERRORS, .digest = 0xCBF29CE484222325u};
+    *rules = (tfm_parse_rules){
+        .labelled = 1, .cutoff = DEFAULT_CUTOFF, .max_errors = DEFAULT_ERRORS, .digest = 0xCBF29CE484222325u};
     while (rest.size && status == TFM_OK) {
         line.number++;
         split(&line, tfm_text_take_line(&rest));
@@ -132,7 +136,8 @@ bool tfm_label_same(const tfm_label_pairs *pairs, tfm_text a, tfm_text b)
     if (tfm_text_equal(a, b)) return true;
     for (size_t i = 0; i < pairs->left.n; i++) {
         const tfm_text left = pairs->left.item[i], right = pairs->right.item[i];
-        if (tfm_text_equal(a, left) ? tfm_text_equal(b, right) : tfm_text_equal(a, right) && tfm_text_equal(b, left)) return true;
+        if (tfm_text_equal(a, left) ? tfm_text_equal(b, right) : tfm_text_equal(a, right) && tfm_text_equal(b, left))
+            return true;
     }
     return false;
 }

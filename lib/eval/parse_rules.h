@@ -26,8 +26,8 @@ typedef struct tfm_parse_rules {
 } tfm_parse_rules;
 
 /*
- * Reads a parameter file, NULL: the rules of Collins (1997), which are EVALB's COLLINS.prm. The text must outlive the rules. A keyword
- * that EVALB does not know is refused, not skipped: it would score otherwise than its author meant.
+ * Reads a parameter file, NULL: the rules of Collins (1997), which are EVALB's COLLINS.prm. The text must outlive the
+ * rules. A keyword that EVALB does not know is refused, not skipped: it would score otherwise than its author meant.
  */
 tfm_status tfm_parse_rules_read(tfm_parse_rules *rules, const char *text, tfm_error *error);
 

@@ -29,7 +29,9 @@ static bool is_mark(tfm_text word)
 static tfm_parse_fault add_word(tfm_parse *p, tfm_text tag, tfm_text word, const tfm_parse_rules *rules)
 {
     if (p->n_words == TFM_PARSE_MOST) return TFM_PARSE_TOO_LARGE;
-    p->words[p->n_words++] = (tfm_parse_word){.word = word, .tag = tag, .deleted = tfm_label_in(&rules->deleted, tag),
+    p->words[p->n_words++] = (tfm_parse_word){.word = word,
+                                              .tag = tag,
+                                              .deleted = tfm_label_in(&rules->deleted, tag),
                                               .quote = is_mark(word) && tfm_label_in(&rules->quotes, tag)};
     p->length += !tfm_label_in(&rules->not_in_length, tag);
     return TFM_PARSE_FINE;
@@ -76,7 +78,8 @@ tfm_parse_fault tfm_parse_read(tfm_parse *p, tfm_text line, const tfm_parse_rule
     for (skip_spaces(&line); line.size && fault == TFM_PARSE_FINE; skip_spaces(&line)) {
         const char c = line.data[0];
         line = tfm_text_from(line, 1);
-        fault = c == '(' ? open_any(p, &inner, &line, rules) : c == ')' ? close_bracket(p, &inner) : TFM_PARSE_MALFORMED;
+        if (c == '(') fault = open_any(p, &inner, &line, rules);
+        else fault = c == ')' ? close_bracket(p, &inner) : TFM_PARSE_MALFORMED;
     }
     if (fault == TFM_PARSE_FINE && inner != TFM_PARSE_MOST) fault = TFM_PARSE_MALFORMED;
     tfm_parse_count_words(p);

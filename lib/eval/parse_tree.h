@@ -4,7 +4,8 @@
 
 #include "eval/parse_rules.h"
 
-enum { TFM_PARSE_MOST = 4000 }; /* words, and constituents, of a tree; EVALB: 200. Pairs of constituents are compared. */
+/* Words, and constituents, of a tree; EVALB: 200. why: pairs of constituents are compared. */
+enum { TFM_PARSE_MOST = 4000 };
 
 typedef struct tfm_parse_word {
     tfm_text word, tag;
@@ -32,12 +33,12 @@ typedef struct tfm_parse {
 typedef enum tfm_parse_fault { TFM_PARSE_FINE, TFM_PARSE_MALFORMED, TFM_PARSE_TOO_LARGE } tfm_parse_fault;
 
 /*
- * Reads "(S (NP (DT this)) ...)": white space separates, any label may be empty. Texts stay in the line. A fault leaves what was read
- * before it.
+ * Reads "(S (NP (DT this)) ...)": white space separates, any label may be empty. Texts stay in the line. A fault leaves
+ * what was read before it.
  */
 tfm_parse_fault tfm_parse_read(tfm_parse *parse, tfm_text line, const tfm_parse_rules *rules);
 void tfm_parse_count_words(tfm_parse *parse); /* after a change of deleted: fills place, n_counted */
-/* Places of brackets among the words that count; labels without what follows - or =; returns how many brackets count. */
+/* Places of brackets among the words that count; labels without what follows - or =. Returns how many brackets count. */
 uint32_t tfm_parse_settle(tfm_parse *parse, const tfm_parse_rules *rules);
 
 #endif

@@ -8,13 +8,15 @@
 enum { NO_CROSSING = 0, FEW_CROSSING = 2 };
 
 /*
- * Quotation marks whose tags put them among the deleted words on one side alone: the word counts after all. why: a possessive and a
- * closing quotation mark look alike, and without this one wrong tag would make an error of the whole sentence.
+ * Quotation marks whose tags put them among the deleted words on one side alone: the word counts after all. why: a
+ * possessive and a closing quotation mark look alike, and without this one wrong tag would make an error of the whole
+ * sentence.
  */
 static void mend_quotes(tfm_parse *test, tfm_parse *gold)
 {
     for (uint32_t i = 0; i < test->n_words; i++)
-        for (uint32_t j = 0; test->words[i].quote && j < gold->n_words && gold->words[j].place <= test->words[i].place; j++) {
+        for (uint32_t j = 0; test->words[i].quote && j < gold->n_words && gold->words[j].place <= test->words[i].place;
+             j++) {
             tfm_parse_word *t = &test->words[i], *g = &gold->words[j];
 
             if (!g->quote || g->place != t->place || g->deleted == t->deleted) continue;
@@ -35,7 +37,8 @@ static bool compare_words(const tfm_parseval_state *s, uint32_t *tags)
 {
     const tfm_parse *t = &s->test, *g = &s->gold;
 
-    for (uint32_t i = next_counted(t, 0), j = next_counted(g, 0); i < t->n_words; i = next_counted(t, i + 1), j = next_counted(g, j + 1)) {
+    for (uint32_t i = next_counted(t, 0), j = next_counted(g, 0); i < t->n_words;
+         i = next_counted(t, i + 1), j = next_counted(g, j + 1)) {
         if (!tfm_label_same(&s->rules.words, t->words[i].word, g->words[j].word)) return false;
         *tags += tfm_label_same(&s->rules.labels, t->words[i].tag, g->words[j].tag);
     }
@@ -56,7 +59,8 @@ static bool match(tfm_parseval_state *s, const tfm_parse_bracket *g)
 
 static bool cross(const tfm_parse_bracket *a, const tfm_parse_bracket *b)
 {
-    return (a->start < b->start && b->start < a->end && a->end < b->end) || (b->start < a->start && a->start < b->end && b->end < a->end);
+    return (a->start < b->start && b->start < a->end && a->end < b->end) ||
+           (b->start < a->start && a->start < b->end && b->end < a->end);
 }
 
 static bool crosses_any(const tfm_parse_bracket *t, const tfm_parse *gold)
@@ -72,7 +76,8 @@ static void compare_brackets(tfm_parseval_state *s, tfm_parseval_row *row)
 
     row->test = tfm_parse_settle(&s->test, &s->rules);
     row->gold = tfm_parse_settle(&s->gold, &s->rules);
-    for (uint32_t i = 0; i < g->n_brackets; i++) row->matched += g->brackets[i].state == TFM_BRACKET_FREE && match(s, &g->brackets[i]);
+    for (uint32_t i = 0; i < g->n_brackets; i++)
+        row->matched += g->brackets[i].state == TFM_BRACKET_FREE && match(s, &g->brackets[i]);
     for (uint32_t i = 0; i < t->n_brackets; i++)
         row->crossing += t->brackets[i].state != TFM_BRACKET_DELETED && crosses_any(&t->brackets[i], g);
 }
@@ -144,6 +149,8 @@ void tfm_parseval_finish(tfm_parseval_result *r, const tfm_parse_rules *rules)
         r->tagging[part] = ratio(100, r->tags[part], r->words[part]);
     }
     r->cutoff = rules->cutoff;
-    snprintf(r->signature, sizeof r->signature, "nrefs:1|labels:%s|cutoff:%u|prm:%016" PRIx64 "|version:libtransformer-%d.%d.%d",
-             rules->labelled ? "yes" : "no", rules->cutoff, rules->digest, TFM_VERSION_MAJOR, TFM_VERSION_MINOR, TFM_VERSION_PATCH);
+    snprintf(r->signature, sizeof r->signature,
+             "nrefs:1|labels:%s|cutoff:%u|prm:%016" PRIx64 "|version:libtransformer-%d.%d.%d",
+             rules->labelled ? "yes" : "no", rules->cutoff, rules->digest, TFM_VERSION_MAJOR, TFM_VERSION_MINOR,
+             TFM_VERSION_PATCH);
 }

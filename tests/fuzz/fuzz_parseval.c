@@ -1,4 +1,5 @@
-/* Any bytes as rules, parses and gold trees of PARSEVAL: the rules end at the first empty line, trees follow in pairs. */
+/* Any bytes as rules, parses and gold trees of PARSEVAL: the rules end at the first empty line, trees follow in pairs.
+ */
 #include "fuzz.h"
 
 enum { MOST_LINES = 8 };
@@ -12,7 +13,8 @@ static void check(const tfm_parseval_result *r, const tfm_parseval_row *rows, si
     FUZZ_REQUIRE(r->sentences[0] == n && r->sentences[1] <= n && memchr(r->signature, '\0', sizeof r->signature));
     for (size_t i = 0; i < n; i++) {
         const tfm_parseval_row *row = &rows[i];
-        FUZZ_REQUIRE(row->matched <= row->gold && row->matched <= row->test && row->crossing <= row->test && row->tags <= row->words);
+        FUZZ_REQUIRE(row->matched <= row->gold && row->matched <= row->test && row->crossing <= row->test &&
+                     row->tags <= row->words);
         FUZZ_REQUIRE(row->status == TFM_PARSEVAL_VALID || !(row->gold | row->test | row->words | row->crossing));
     }
 }
