@@ -1,0 +1,285 @@
+#!/usr/bin/env python3
+"""Trees as sequences of symbols and back, for parsing as translation (section 6.3 of the paper).
+
+Usage: trees.py split CORPUS OUT [--part K]          OUT/{train,valid,test}.trees from lines "article<TAB>tree"
+       trees.py words < TREES                        the words of each
+       trees.py linearize [--dialect D] < TREES      the symbols of each
+       trees.py restore [--dialect D] [--labels TREES] [--report FILE] TREES < SYMBOLS
+                                                     trees over the words and tags of TREES, whatever the symbols
+
+Dialects: vinyals (Vinyals et al. 2015): (S (NP XX )NP (VP XX )VP )S, every word being XX;
+          t2t (tensor2tensor): S NP NNP /NP VP VBZ /VP /S, with the tags. Both leave out the root, TOP.
+CORPUS may be .xz or .gz. The articles are numbered in their order: those that end in 9 are for the test, those in 4 for
+validation, the rest for training; --part K keeps one of K training articles. Function tags and empty elements are removed.
+"""
+import argparse
+import gzip
+import lzma
+import re
+import sys
+from typing import Dict, Iterable, Iterator, List, NamedTuple, Optional, Set, TextIO, Tuple, Union
+
+ROOT, EMPTY, WORD = "TOP", "-NONE-", "XX"
+# "(TAG WORD)", of which a few words in CRAFT have a space within; "(LABEL"; ")"; anything else.
+PIECE = re.compile(r"\(\s*([^\s()]+)\s+([^\s()][^()]*)\)|\(\s*([^\s()]*)|(\))|([^\s()]+)")
+
+
+class Leaf(NamedTuple):
+    """A word with its tag."""
+    tag: str
+    word: str
+
+
+class Node:
+    """A constituent."""
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+        self.children: List[Union["Node", Leaf]] = []
+
+
+Event = Tuple[str, Union[Node, Leaf]]  # "open", "leaf" or "close"
+
+
+def read(line: str) -> Node:
+    """The tree of a line in brackets; a root without label is TOP."""
+    root = Node("")
+    open_nodes = [root]
+    for tag, word, label, close, other in PIECE.findall(line):
+        if word:
+            open_nodes[-1].children.append(Leaf(tag, "".join(word.split())))
+        elif other or close and len(open_nodes) == 1:
+            raise ValueError(f"not one tree in brackets: {line[:60]}")
+        elif close:
+            open_nodes.pop()
+        else:
+            node = Node(label)
+            open_nodes[-1].children.append(node)
+            open_nodes.append(node)
+    if len(open_nodes) != 1 or len(root.children) != 1 or not isinstance(root.children[0], Node):
+        raise ValueError(f"not one tree in brackets: {line[:60]}")
+    root.children[0].label = root.children[0].label or ROOT
+    return root.children[0]
+
+
+def events(tree: Node) -> Iterator[Event]:
+    """What opens, stands and closes, from left to right. Without recursion: trees may be deep."""
+    todo: List[Event] = [("open", tree)]
+    while todo:
+        kind, what = todo.pop()
+        yield kind, what
+        if kind == "open" and isinstance(what, Node):
+            todo.append(("close", what))
+            todo += [("leaf" if isinstance(child, Leaf) else "open", child) for child in reversed(what.children)]
+
+
+def written(tree: Node) -> str:
+    """The tree in brackets."""
+    pieces = {"open": lambda node: f" ({node.label}", "leaf": lambda leaf: f" ({leaf.tag} {leaf.word})", "close": lambda node: ")"}
+    return "".join(pieces[kind](what) for kind, what in events(tree)).strip()
+
+
+def leaves(tree: Node) -> List[Leaf]:
+    """The words, from left to right."""
+    return [what for kind, what in events(tree) if isinstance(what, Leaf)]
+
+
+def cleaned(tree: Node) -> Node:
+    """The tree without empty elements, what holds nothing else, and functions: NP-SBJ and NP=2 are NP."""
+    root = Node("")
+    open_nodes = [root]
+    for kind, what in events(tree):
+        if isinstance(what, Leaf):
+            if what.tag != EMPTY:
+                open_nodes[-1].children.append(what)
+        elif kind == "open":
+            open_nodes.append(Node(re.split("[-=]", what.label)[0]))
+        else:
+            node = open_nodes.pop()
+            if node.children:
+                open_nodes[-1].children.append(node)
+    if not root.children:
+        return Node(ROOT)
+    top = root.children[0]
+    assert isinstance(top, Node)
+    return top
+
+
+# ------------------------------------------------------------------------------------------------ dialects ----
+
+
+class Dialect(NamedTuple):
+    """How a constituent opens and closes, and whether words are symbols of their own."""
+    opening: str
+    closing: str
+    tags: bool
+
+
+DIALECTS = {"vinyals": Dialect("(", ")", False), "t2t": Dialect("", "/", True)}
+
+
+def linearized(tree: Node, dialect: Dialect) -> List[str]:
+    """The symbols of what the root holds."""
+    symbols = {"open": lambda node: dialect.opening + node.label, "close": lambda node: dialect.closing + node.label,
+               "leaf": lambda leaf: leaf.tag if dialect.tags else WORD}
+    return [symbols[kind](what) for kind, what in events(tree) if what is not tree]
+
+
+class Faults(NamedTuple):
+    """What was wrong with a sequence before it was repaired."""
+    length: bool   # not as many words as the sentence
+    brackets: bool  # not properly nested, or nothing within
+
+
+def is_label(text: str) -> bool:
+    """Whether it can stand behind a bracket: a model may make up anything."""
+    return bool(text) and not set(text) & set("()")
+
+
+def read_symbols(symbols: Iterable[str], dialect: Dialect, labels: Optional[Set[str]]) -> Iterator[Tuple[str, str]]:
+    """("open" | "close" | "leaf", label) of each symbol; in a dialect without opening brackets the labels tell."""
+    symbols = list(symbols)
+    if labels is None:
+        labels = {s[len(dialect.closing):] for s in symbols if s.startswith(dialect.closing) and is_label(s[len(dialect.closing):])}
+    for s in symbols:
+        if s.startswith(dialect.closing) and is_label(s[len(dialect.closing):]):
+            yield "close", s[len(dialect.closing):]
+        elif s in labels if not dialect.opening else s.startswith(dialect.opening) and is_label(s[len(dialect.opening):]):
+            yield "open", s[len(dialect.opening):]
+        else:
+            yield "leaf", s
+
+
+def restored(symbols: Iterable[str], words: List[Leaf], dialect: Dialect,
+             labels: Optional[Set[str]] = None) -> Tuple[Node, Faults]:
+    """A tree over exactly these words, and what had to be repaired for that.
+
+    A constituent that does not close ends with the one around it; a closing symbol of what is not open is left out, and so are words
+    too many and constituents without words; words that are left come under the root.
+    """
+    root = Node(ROOT)
+    open_nodes = [root]
+    n_open: Dict[str, int] = {}
+    used = wanted = 0
+    bad = False
+    for kind, label in read_symbols(symbols, dialect, labels):
+        if kind == "open":
+            node = Node(label)
+            open_nodes[-1].children.append(node)
+            open_nodes.append(node)
+            n_open[label] = n_open.get(label, 0) + 1
+        elif kind == "leaf":
+            wanted += 1
+            if used < len(words):
+                open_nodes[-1].children.append(words[used])
+                used += 1
+        else:
+            bad |= open_nodes[-1].label != label or len(open_nodes) == 1
+            while n_open.get(label):
+                closed = open_nodes.pop().label
+                n_open[closed] -= 1
+                if closed == label:
+                    break
+    bad |= len(open_nodes) != 1 or any(kind == "open" and what is not root and not what.children
+                                         for kind, what in events(root))
+    root.children += words[used:]
+    return without_empty(root), Faults(wanted != len(words), bad)
+
+
+def without_empty(tree: Node) -> Node:
+    """The tree without constituents that hold no word."""
+    open_nodes: List[Node] = []
+    for kind, what in events(tree):
+        if isinstance(what, Leaf):
+            open_nodes[-1].children.append(what)
+        elif kind == "open":
+            open_nodes.append(Node(what.label))
+        else:
+            node = open_nodes.pop()
+            if not open_nodes:
+                return node
+            if node.children:
+                open_nodes[-1].children.append(node)
+    return tree
+
+
+def labels_of(lines: Iterable[str]) -> Set[str]:
+    """The labels of all constituents."""
+    return {what.label for line in lines for kind, what in events(read(line)) if kind == "open" and isinstance(what, Node)}
+
+
+# ------------------------------------------------------------------------------------------------ commands ----
+
+
+def open_text(path: str) -> TextIO:
+    """A file of text, unpacked by its name."""
+    opener = {".xz": lzma.open, ".gz": gzip.open}.get(path[-3:], open)
+    return opener(path, "rt", encoding="utf-8")  # type: ignore[operator,no-any-return]
+
+
+def split(corpus: str, out: str, part: int) -> None:
+    """Writes the three sets, and says how many trees each has."""
+    articles: Dict[str, List[str]] = {}
+    with open_text(corpus) as file:
+        for line in file:
+            article, tree = line.rstrip("\n").split("\t")
+            articles.setdefault(article, []).append(tree)
+    sets: Dict[str, List[List[str]]] = {"train": [], "valid": [], "test": []}
+    for number, trees in enumerate(articles.values()):
+        sets[{9: "test", 4: "valid"}.get(number % 10, "train")].append(trees)
+    sets["train"] = sets["train"][::part]
+    for name, members in sets.items():
+        lines = [written(tree) for trees in members for tree in map(cleaned, map(read, trees)) if tree.children]
+        with open(f"{out}/{name}.trees", "w", encoding="utf-8") as file:
+            file.writelines(line + "\n" for line in lines)
+        print(f"{name}: {len(members)} articles, {len(lines)} trees")
+
+
+def restore(arguments: argparse.Namespace) -> None:
+    """Standard input to standard output."""
+    dialect = DIALECTS[arguments.dialect]
+    labels = None
+    if arguments.labels:
+        with open_text(arguments.labels) as file:
+            labels = labels_of(file)
+    n = length = brackets = 0
+    with open_text(arguments.trees) as file:
+        for line in file:
+            tree, faults = restored(sys.stdin.readline().split(), leaves(read(line)), dialect, labels)
+            print(written(tree))
+            n, length, brackets = n + 1, length + faults.length, brackets + faults.brackets
+    if sys.stdin.readline():
+        sys.exit(f"trees.py: more lines than the {n} trees of {arguments.trees}")
+    if arguments.report:
+        with open(arguments.report, "w", encoding="utf-8") as file:
+            file.write(f"{n}\t{length}\t{brackets}\n")
+
+
+def main() -> None:
+    """One command."""
+    parser = argparse.ArgumentParser(usage=(__doc__ or "").split("Usage: ")[1])
+    commands = parser.add_subparsers(dest="command", required=True)
+    splitting = commands.add_parser("split")
+    splitting.add_argument("corpus")
+    splitting.add_argument("out")
+    splitting.add_argument("--part", type=int, default=1)
+    commands.add_parser("words")
+    for name in ("linearize", "restore"):
+        commands.add_parser(name).add_argument("--dialect", choices=list(DIALECTS), default="vinyals")
+    restoring = commands.choices["restore"]
+    restoring.add_argument("--labels")
+    restoring.add_argument("--report")
+    restoring.add_argument("trees")
+    arguments = parser.parse_args()
+    if arguments.command == "split":
+        split(arguments.corpus, arguments.out, arguments.part)
+    elif arguments.command == "restore":
+        restore(arguments)
+    else:
+        for tree in map(read, sys.stdin):
+            print(*((leaf.word for leaf in leaves(tree)) if arguments.command == "words"
+                    else linearized(tree, DIALECTS[arguments.dialect])))
+
+
+if __name__ == "__main__":
+    main()
