@@ -866,7 +866,8 @@ typedef struct tfm_progress {
                                   resume included */
 } tfm_progress;
 
-/* Nonzero stops the training cleanly: tfm_trainer_run() writes a checkpoint (if it has a path) and returns TFM_E_CANCELLED. */
+/* Nonzero stops the training cleanly: tfm_trainer_run() writes a checkpoint (if it has a path) and returns TFM_E_CANCELLED. The
+ * callback may call tfm_trainer_model() with its trainer, and nothing else. */
 typedef int32_t (*tfm_progress_fn)(void *user, const tfm_progress *progress);
 
 /*

@@ -14,7 +14,10 @@ if ! grep -q "\"version\": \"${driver#*@}\"" "$folder/node_modules/playwright-co
 fi
 
 write_corpus
-works "a model" "$tfm" train --src en --tgt de --model m.tfm --steps 60 --quiet "${small[@]}" --set n_decoder_layers=2
+{ head -n 5 en; echo '</script><script>alert(1)</script>'; } > valid.en
+{ head -n 5 de; echo '<img src=x onerror=alert(1)>'; } > valid.de
+works "a model" "$tfm" train --src en --tgt de --model m.tfm --steps 60 --quiet "${small[@]}" --set n_decoder_layers=2 \
+    --valid-src valid.en --valid-tgt valid.de --valid-every 10 --valid-bleu --log run.csv --samples 6
 draw=("$tfm" attention --model m.tfm --quiet)
 hostile='</script><script>alert(1)</script> "&<img src=x onerror=alert(1)>'
 works "a page" "${draw[@]}" --src-text "two five six one" --tgt-text "zwei fuenf sechs eins" --out short.html
@@ -23,6 +26,9 @@ works "a figure" "${draw[@]}" --src-text "two five $hostile" --tgt-text "zwei" -
 works "a long page" "${draw[@]}" --src-text "$(printf 'two one three five four six %.0s' {1..5})" \
     --tgt-text "$(printf 'zwei eins vier %.0s' {1..6})" --kind encoder --out long.html
 works "hostile text" "${draw[@]}" --src-text "$hostile" --tgt-text "שלום 你好 one" --out hostile.html
+sed -e '10s/,.*/,1/' run.csv > other.csv
+works "a report" "$tfm" report run.csv -o run.html
+works "a comparison" "$tfm" report run.csv other.csv -o both.html
 NODE_PATH="$folder/node_modules" node "$root/tests/pictures.js" "$browser" "$PWD" > seen 2>&1
 code=$?
 sed '$d' seen

@@ -268,9 +268,79 @@ async function showsAnyText(browser) {
   await figure.close();
 }
 
+// ---------------------------------------------------------------------------------------------------- report ----
+
+// The log itself: rows of an event as objects.
+function logRows(name, event) {
+  const [header, ...rows] = fs.readFileSync(file(name), "utf8").trim().split("\n").map((line) => line.split(","));
+  return rows.filter((row) => row[0] === event).map((row) => Object.fromEntries(header.map((key, i) => [key, row[i] === "" ? null : +row[i]])));
+}
+
+const points = (page, selector) => page.$eval(selector, (path) => path.getAttribute("d").split(/[ML]/).slice(1).map((p) => p.split(" ").map(Number)));
+
+async function showsTheTraining(browser) {
+  const page = await open(browser, "run.html");
+  const steps = logRows("run.csv", "step"), valid = logRows("run.csv", "valid");
+  check("charts", (await page.$$eval(".chart:not([hidden])", (all) => all.map((node) => node.id)))
+    .join() === "chart-loss,chart-perplexity,chart-bleu,chart-rate,chart-norm,chart-speed");
+  check("a point for each step, and for each validation", (await points(page, "#chart-rate .curve")).length === steps.length
+    && await count(page, "#chart-loss .dot") === valid.length && await count(page, "#chart-bleu .dot") === valid.length);
+  const rate = await points(page, "#chart-rate .curve"), top = steps.findIndex((s) => s.learning_rate === Math.max(...steps.map((r) => r.learning_rate)));
+  check("the highest rate is highest", rate[top][1] === Math.min(...rate.map((p) => p[1])) && rate.every((p, i) => !i || p[0] > rate[i - 1][0]));
+  check("the summary", (await text(page, "#summary tr:nth-child(2)")).includes("60"));
+  check("coloured", (await looks(page, "#chart-loss svg")).coloured > 0.003);
+
+  const box = await (await page.$("#chart-rate svg")).boundingBox();
+  await page.mouse.move(box.x + rate[30][0], box.y + 100);
+  const said = await text(page, "#chart-rate .values");
+  check("pointing tells values", said.startsWith(`step ${steps[30].step}`)
+    && near(Number(said.match(/training ([\d.e-]+)/)[1]), steps[30].learning_rate, 1e-3 * steps[30].learning_rate), said);
+  check("in every chart", await count(page, ".cursor[visibility=visible]") === 6 && (await text(page, "#chart-loss .values")).startsWith("step 3"));
+  await page.mouse.move(2, 2);
+  check("until the pointer leaves", await count(page, ".cursor[visibility=visible]") === 0 && (await text(page, "#chart-loss .values")).startsWith("last"));
+  await page.focus("#chart-loss svg");
+  await page.keyboard.press("ArrowLeft");
+  check("by keyboard", (await text(page, "#chart-loss .values")).startsWith("step 59"), await text(page, "#chart-loss .values"));
+
+  const before = await points(page, "#chart-loss .curve.thin");
+  await page.click("#chart-loss button");
+  const after = await points(page, "#chart-loss .curve.thin");
+  check("a logarithmic scale", after.length === before.length && after.some((p, i) => Math.abs(p[1] - before[i][1]) > 2)
+    && await page.getAttribute("#chart-loss button", "aria-pressed") === "true");
+  await page.check("#axis [value=Time]");
+  check("over time", (await page.$$eval("#chart-loss text", (all) => all.map((node) => node.textContent))).some((label) => label.includes(":")));
+
+  check("samples", await count(page, "#samples article") === 6 && (await text(page, "#samples")).includes("step 10"));
+  check("samples are text", (await text(page, "#samples")).includes("<img src=x onerror=alert(1)>") && await count(page, "img") === 0);
+  check("no notes", !await page.isVisible("#notes"));
+  const light = await looks(page, "body");
+  await page.emulateMedia({ colorScheme: "dark" });
+  check("report: dark", light.light > 0.8 && (await looks(page, "body")).light < 0.25);
+  await page.emulateMedia({ media: "print" });
+  check("report: prints", (await looks(page, "body")).light > 0.9 && !await page.isVisible("#controls") && (await page.pdf()).length > 8000);
+  await page.emulateMedia({ media: "screen" });
+  await page.setViewportSize({ width: 400, height: 800 });
+  check("report: a narrow window is not widened", await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+  await page.done();
+}
+
+async function comparesTrainings(browser) {
+  const page = await open(browser, "both.html");
+  const runs = () => page.$$eval("#chart-loss .curve", (all) => [...new Set(all.map((path) => path.dataset.run))].join());
+  check("two trainings in a chart", await runs() === "run,other" && await count(page, "#summary tr") === 3);
+  check("in colours of their own", new Set(await page.$$eval("#chart-rate .curve", (all) => all.map((p) => p.getAttribute("stroke")))).size === 2);
+  await page.uncheck("#runs input >> nth=0");
+  check("one alone", await runs() === "other");
+  await page.check("#runs input >> nth=0");
+  const notes = await text(page, "#notes");
+  check("damage is named with its line", notes.includes("other.csv, line 10: is cut off") && await page.isVisible("#notes"), notes);
+  await page.done();
+}
+
 async function main() {
   const browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox", "--disable-gpu"] });
-  for (const part of [showsTheWeights, obeysTheKeyboard, hasOtherViews, suitsItsSurroundings, staysReadable, showsAnyText]) {
+  for (const part of [showsTheWeights, obeysTheKeyboard, hasOtherViews, suitsItsSurroundings, staysReadable, showsAnyText, showsTheTraining,
+    comparesTrainings]) {
     try {
       await part(browser);
     } catch (error) {

@@ -43,6 +43,9 @@ static const option_row rows[] = {
      AT(restart)},
     {"log", "FILE.csv", "one row for each step, epoch, validation and checkpoint; with --resume rows are added",
      OPTION_TEXT, AT(log)},
+    {"samples", "N",
+     "at each validation, translations of N sentences of --valid-src go to FILE.samples.csv beside the log; 'tfm report' shows "
+     "both", OPTION_U32, .high = 1000, AT(samples)},
 
     {.kind = OPTION_HEADING, .help = "Tokenizer"},
     {"tokenizer", "bpe|subword-nmt|wordpiece",
@@ -171,6 +174,8 @@ static int check(const train_args *args)
                              args->valid_tgt.size);
     if (args->valid_src.size == 0 && (t->patience || t->valid_bleu || t->valid_every))
         return console_usage("--patience, --valid-bleu and --valid-every need --valid-src and --valid-tgt");
+    if (args->samples > 0 && (!args->log || args->valid_src.size == 0))
+        return console_usage("--samples needs --log, which names their file, and --valid-src, whose sentences they are");
     if (args->resume && args->restart) return console_usage("--resume and --restart exclude each other; give one");
     return check_tokenizer(args);
 }

@@ -4,7 +4,7 @@
 
 #include "options.h"
 
-extern const command command_train, command_translate, command_score, command_evaluate, command_attention,
+extern const command command_train, command_translate, command_score, command_evaluate, command_attention, command_report,
     command_average,
     command_quantize, command_convert, command_inspect, command_tokenizer_learn, command_tokenizer_encode,
     command_tokenizer_decode, command_tokenizer_normalize, command_tokenizer_restrict,

@@ -19,6 +19,7 @@ static const command *const commands[] = {
     &command_score,
     &command_evaluate,
     &command_attention,
+    &command_report,
     &command_tokenizer_learn,
     &command_tokenizer_encode,
     &command_tokenizer_decode,

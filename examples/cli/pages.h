@@ -2,6 +2,6 @@
 #ifndef CLI_PAGES_H
 #define CLI_PAGES_H
 
-extern const char attention_before[], attention_after[];
+extern const char attention_before[], attention_after[], report_before[], report_after[];
 
 #endif

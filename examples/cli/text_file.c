@@ -143,6 +143,7 @@ int text_reader_next(text_reader *r, tfm_text *line)
     if (line->size > 0 && line->data[line->size - 1] == '\r') line->size--;
     r->start = r->scanned = newline ? stop + 1 : stop;
     r->line++;
+    r->cut = !newline;
     return check_line(r, line);
 }
 

@@ -5,6 +5,7 @@
 #include "model_args.h"
 #include "profile.h"
 #include "progress.h"
+#include "sample_log.h"
 #include "text_file.h"
 
 #include <math.h>
@@ -24,6 +25,7 @@ typedef struct training {
     size_t n_valid;
     char *resume; /* the checkpoint to go on from, or NULL */
     progress progress;
+    sample_log samples;
     tfm_error error;
 } training;
 
@@ -49,6 +51,7 @@ static int32_t on_progress(void *user, const tfm_progress *event)
 {
     training *t = user;
     progress_event(&t->progress, event);
+    if (event->event == TFM_EVENT_VALID) sample_log_write(&t->samples, t->trainer, event->step);
     return stop_requested;
 }
 
@@ -199,8 +202,17 @@ static int start(training *t)
         tfm_trainer_set_valid(t->trainer, t->valid_src.lines, t->valid_tgt.lines, t->valid_src.size, &t->error))
         return fail_library(t);
     t->n_valid = t->valid_src.size;
-    forget_text(t);
     return EXIT_SUCCESS;
+}
+
+/* The log, and the samples beside it, for which the text is still there. */
+static int open_logs(training *t)
+{
+    const train_args *a = t->args;
+    const bool append = t->resume != NULL;
+    if (!progress_open(&t->progress, a->log, append)) return EXIT_FAILURE;
+    if (a->samples == 0) return EXIT_SUCCESS;
+    return sample_log_open(&t->samples, a->log, append, &t->valid_src, &t->valid_tgt, a->samples);
 }
 
 static void announce_data(const training *t)
@@ -336,10 +348,11 @@ int training_run(const train_args *args)
     if (!code) code = check_paths(&t);
     if (!code) code = read_data(&t);
     if (!code) code = start(&t);
-    if (!code && !progress_open(&t.progress, args->log, t.resume != NULL)) code = EXIT_FAILURE;
+    if (!code) code = open_logs(&t);
+    forget_text(&t);
     if (!code) code = announce(&t);
     if (!code) code = train(&t);
-    if (!progress_close(&t.progress) && !code) code = EXIT_FAILURE;
+    if (!(progress_close(&t.progress) & sample_log_close(&t.samples)) && !code) code = EXIT_FAILURE;
     training_free(&t);
     return code;
 }

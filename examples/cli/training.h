@@ -21,7 +21,7 @@ typedef struct train_args {
     uint32_t vocab_size, merges, min_frequency; /* 0: the library's default */
     uint64_t steps, memory;                     /* UINT64_MAX: not given */
     float checkpoint_minutes;
-    uint32_t average, uniform_smoothing, profile;
+    uint32_t average, uniform_smoothing, profile, samples;
     float bpe_dropout;
     uint32_t bpe_dropout_side; /* DROPOUT_* */
     tfm_trainer_options trainer;
