@@ -610,6 +610,12 @@ typedef struct tfm_decoder tfm_decoder;
                              its halves, until none is too long. Their translations are joined, with a space where there
                              was white space; a prefix is that of the first part; lines with terms are refused */
 
+/* Whether and how tokens are aligned with those of their source (tfm_decoder_options.alignment). */
+#define TFM_ALIGNMENT_NONE   0 /* not at all                                                                    */
+#define TFM_ALIGNMENT_OUTPUT 1 /* by the attention of the step that predicts the token, as other systems take it */
+#define TFM_ALIGNMENT_INPUT  2 /* by that of the step that reads it (Chen et al. 2020): sometimes better, and then in
+                                  a middle layer */
+
 /* Called between steps with the sentences done so far, of which a line that was split has several. Nonzero cancels: the call returns TFM_E_CANCELLED. */
 typedef int32_t (*tfm_decode_progress_fn)(void *user, size_t done, size_t total);
 
@@ -660,7 +666,10 @@ typedef struct tfm_decoder_options {
     uint64_t seed;                  /* of samples, which depend on it, the source and their number, not on other
                                        sentences: equal sources have equal samples; default 0 */
     uint32_t long_source;           /* TFM_LONG_*, of lines of text; ids that are too long are refused; default refuse */
-    uint32_t reserved3;             /* 0 */
+    uint32_t alignment;             /* TFM_ALIGNMENT_*: tfm_decoder_alignment() has results; default none         */
+    uint32_t alignment_layer;       /* decoder layer, from 1, whose attention on the source is looked at; 0: the last;
+                                       default 0 */
+    uint32_t alignment_head;        /* its head, from 1; 0: the mean of all; default 0                            */
 } tfm_decoder_options;
 
 /* Fills *options with the defaults above; pass sizeof *options. NULL is ignored. since 0.2 */
@@ -754,6 +763,36 @@ TFM_API double tfm_decoder_score(const tfm_decoder *decoder, size_t sentence, si
  * Their sum over the length penalty is the score. Lent; NULL and 0 when it is out of range. since 0.2
  */
 TFM_API const float *tfm_decoder_token_scores(const tfm_decoder *decoder, size_t sentence, size_t rank, size_t *n_tokens);
+
+/* What rows and columns of an alignment are. */
+#define TFM_ALIGNMENT_TOKENS 0 /* tokens: all of the target, and all of the source, EOS included */
+#define TFM_ALIGNMENT_WORDS  1 /* words: what stands between ASCII white space in the lines      */
+
+/*
+ * How a result is aligned with its source, by the attention that the options name: weights [*rows][*cols] of target
+ * units by source units, lent until the decoder's next call. A row of tokens sums to 1; the last one, which the
+ * decoder never reads, always has the attention that predicts it. A row of words is the mean of its tokens, with the
+ * sum over the tokens of each source word, so that what EOS holds is missing. Results are aligned after the search, by
+ * a pass over all of them. unit: TFM_ALIGNMENT_TOKENS, or _WORDS, which are there when the sources were text.
+ * NULL, 0 and 0 when it is out of range, there is none, as of a line that was split, or it is empty. since 0.2
+ */
+TFM_API const float *tfm_decoder_alignment(const tfm_decoder *decoder, size_t sentence, size_t rank, uint32_t unit,
+                                           size_t *rows, size_t *cols);
+
+/*
+ * The same of a pair of the last tfm_decoder_logprobs(); words are there when it was of text. since 0.2
+ */
+TFM_API const float *tfm_decoder_pair_alignment(const tfm_decoder *decoder, size_t pair, uint32_t unit, size_t *rows,
+                                                size_t *cols);
+
+/*
+ * Links of an alignment as text, in Pharaoh's format: "0-0 2-1", source-target from 0, by target and then source.
+ * threshold 0: of each row the largest weight, the first of equal ones, none of a row of zeros; above 0: all weights
+ * of at least this. Sizes as tfm_tokenizer_decode(). Thread safety: any thread, any time.
+ * returns TFM_OK, TFM_E_INVALID. since 0.2
+ */
+TFM_API tfm_status tfm_alignment_links(char *text, size_t capacity, size_t *size, const float *weights, size_t rows,
+                                       size_t cols, float threshold, tfm_error *error);
 
 /* Decoding steps (new target tokens of each hypothesis) that the sentence took; 0 when it is out of range. since 0.2 */
 TFM_API uint32_t tfm_decoder_steps(const tfm_decoder *decoder, size_t sentence);

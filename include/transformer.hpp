@@ -765,6 +765,13 @@ public:
         const float *data = tfm_decoder_token_scores(get(), sentence, rank, &n);
         return {data, n};
     }
+    /* How a result is aligned with its source; unit: TFM_ALIGNMENT_TOKENS, _WORDS. Without data when there is none. */
+    matrix alignment(std::size_t sentence, std::size_t rank = 0, std::uint32_t unit = TFM_ALIGNMENT_WORDS) const noexcept
+    {
+        matrix out{};
+        out.data = tfm_decoder_alignment(get(), sentence, rank, unit, &out.rows, &out.cols);
+        return out;
+    }
     std::uint32_t steps(std::size_t sentence) const noexcept { return tfm_decoder_steps(get(), sentence); }
     /* false: the longest output cut it off. */
     bool finished(std::size_t sentence, std::size_t rank = 0) const noexcept
@@ -787,6 +794,12 @@ public:
         return {data, n};
     }
     double pair_logprob(std::size_t pair) const noexcept { return tfm_decoder_pair_logprob(get(), pair); }
+    matrix pair_alignment(std::size_t pair, std::uint32_t unit = TFM_ALIGNMENT_WORDS) const noexcept
+    {
+        matrix out{};
+        out.data = tfm_decoder_pair_alignment(get(), pair, unit, &out.rows, &out.cols);
+        return out;
+    }
 
     /* kind: TFM_ATTENTION_*. */
     matrix attention(ids_view source, ids_view target, std::uint32_t kind, std::uint32_t layer, std::uint32_t head)
@@ -833,6 +846,16 @@ private:
     std::unique_ptr<detail::hooks> hooks_;
     owner owner_;
 };
+
+/* tfm_alignment_links(): "0-0 2-1". */
+inline std::string alignment_links(const matrix &weights, float threshold = 0)
+{
+    return detail::fill<std::string>(16 * weights.rows, [&](char *text, std::size_t capacity) {
+        std::size_t size = 0;
+        detail::call(tfm_alignment_links, text, capacity, &size, weights.data, weights.rows, weights.cols, threshold);
+        return size;
+    });
+}
 
 /* -------------------------------------------------------------------------------------------------- trainer ---- */
 

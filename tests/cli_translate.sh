@@ -115,6 +115,16 @@ check "samples again: the same" cmp out samples
 works "other samples" "${sample[@]}" --seed 4
 check "other samples" test "$(cmp -s out samples; echo $?)" = 1
 refused "top-k without temperature" 1 "temperature is 0" "${translate[@]}" --input two --top-k 5
+works "alignment" "${translate[@]}" --input two --alignment
+check "alignment: a link for each word of the first line" equal "$(sed -n '1s/.* ||| //p' out | wc -w)" "$(sed -n '1s/ ||| .*//p' out | wc -w)"
+check "alignment: links are pairs of numbers" grep -Eq ' \|\|\| [0-9]+-0( [0-9]+-[0-9]+)*$' out
+works "alignment by a threshold" "${translate[@]}" --input two --alignment=1 --nbest 2 --alignment-step input --alignment-layer 1 --alignment-head 2
+check "alignment: none is certain, and the score follows" grep -Eq '^0 \|\|\| [^|]* \|\|\|  \|\|\| -[0-9.]+$' out
+works "alignment of given pairs" "$tfm" score --model m --src en --tgt de --alignment --per-token
+check "alignment of given pairs: behind the scores" grep -Eq '^-[0-9.]+	.* \|\|\| 0-0$' out
+refused "a threshold that is none" 2 "neither 'hard' nor" "${translate[@]}" --input two --alignment=2
+refused "a layer without alignments" 2 "--alignment-layer is for" "${translate[@]}" --input two --alignment-layer 1
+refused "a layer that is not there" 1 "alignment_layer is 9" "${translate[@]}" --input two --alignment --alignment-layer 9
 works "token scores" "${translate[@]}" --input two --token-scores --scores --alpha 0
 check "token scores add up" awk -F '\t| \\|\\|\\| ' '{ n = split($3, t, " "); s = 0; for (i = 1; i <= n; i++) s += t[i]; d = s - $1
     if (n < 2 || d * d > 1e-8) exit 1 }' out

@@ -219,6 +219,27 @@ START_TEST(what_is_forbidden_does_not_come)
 }
 END_TEST
 
+START_TEST(words_are_aligned)
+{
+    const tfm::model m = trained_model(100);
+    tfm::decoder_options o;
+
+    ck_assert(!tfm::decoder(m).alignment(0).data);
+    o.alignment = TFM_ALIGNMENT_OUTPUT;
+    tfm::decoder d(m, o);
+    d.translate({"thank you"});
+    const tfm::matrix tokens = d.alignment(0, 0, TFM_ALIGNMENT_TOKENS);
+    ck_assert_uint_eq(tokens.rows, d.ids(0).size());
+    ck_assert(near(std::accumulate(tokens[0].begin(), tokens[0].end(), 0.0), 1.0, 1e-5));
+    ck_assert(d.alignment(0).rows == 1 && d.alignment(0).cols == 2);
+    const std::string links = tfm::alignment_links(d.alignment(0));
+    ck_assert(links == "0-0" || links == "1-0");
+    d.logprobs({"thank you"}, {"danke schon"});
+    ck_assert(d.pair_alignment(0).rows == 2 && tfm::alignment_links(d.pair_alignment(0), 1.0F).empty());
+    require_status(TFM_E_INVALID, "threshold", [&] { tfm::alignment_links(d.pair_alignment(0), 2.0F); });
+}
+END_TEST
+
 START_TEST(translations_begin_with_their_prefix)
 {
     const tfm::model m = trained_model(100);
@@ -465,7 +486,7 @@ int main()
     return run_tests("cpp_runs",
                      {training_to_translation, data_is_reported, steps_are_those_of_a_run, a_checkpoint_goes_on,
                       trainers_move_with_their_lambdas, training_is_cancelled, what_progress_throws_comes_out_of_run,
-                      ranks_are_summed_by_a_lambda, trainers_tell_their_log, n_best_lists, pairs_are_scored, samples_are_repeatable, terms_appear, translations_begin_with_their_prefix, what_is_forbidden_does_not_come,
+                      ranks_are_summed_by_a_lambda, trainers_tell_their_log, n_best_lists, pairs_are_scored, samples_are_repeatable, terms_appear, translations_begin_with_their_prefix, what_is_forbidden_does_not_come, words_are_aligned,
                       attention_of_a_pair, translation_is_watched_and_cancelled, time_is_accounted_for,
                       attention_on_buffers, bleu_of_several_references, other_metrics_and_significance, scores_of_parses, measuring,
                       versions_agree});

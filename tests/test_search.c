@@ -108,7 +108,8 @@ START_TEST(m37_cached_logits_equal_those_of_the_whole_prefix)
         rows[step] = step;
         tfm_forward_step(
             &run, hidden, &g.transformer, &cache,
-            &(tfm_step){1, &id, &step, rows, {1, one}, {1, self_offset}, {1, one}, {1, source_offset}, source_rows});
+            &(tfm_step){1, &id, &step, rows, {1, one}, {1, self_offset}, {1, one}, {1, source_offset}, source_rows,
+                        {.to = NULL}});
         tfm_op_linear(&run, logits, hidden, &g.transformer.weights->output, false, 0.0f, 0);
         full_logits(full, golden_sources[0], prefix, step);
         ck_assert_mem_eq(full, logits->data, sizeof full);

@@ -32,6 +32,8 @@ CLASSES = {
     "Init": (r"TFM_INIT_(\w+)", "Limits of the random weights."),
     "LengthNorm": (r"TFM_LENGTH_(\w+)", "What the score of a hypothesis is divided by."),
     "LongSource": (r"TFM_LONG_(\w+)", "What becomes of a line that is too long."),
+    "AlignmentStep": (r"TFM_ALIGNMENT_(NONE|OUTPUT|INPUT)", "Whether and how tokens are aligned with those of their source."),
+    "AlignmentUnit": (r"TFM_ALIGNMENT_(TOKENS|WORDS)", "What rows and columns of an alignment are."),
     "StopRule": (r"TFM_STOP_(\w+)", "When the search for a sentence ends."),
     "AttentionKind": (r"TFM_ATTENTION_(\w+)", "Which attention of the model."),
     "Smoothing": (r"TFM_SMOOTHING_(\w+)", "Where label smoothing puts its mass."),

@@ -1,6 +1,7 @@
 /* tfm score: what a model thinks of given translations. */
 #include "commands.h"
 #include "console.h"
+#include "links.h"
 #include "model_args.h"
 #include "text_file.h"
 
@@ -13,6 +14,7 @@ enum { CHUNK_PAIRS = 1024 };
 typedef struct score_args {
     const char *model, *src, *tgt;
     uint32_t per_token, replace_invalid, skip_checksum;
+    links_args links;
     tfm_decoder_options decoder;
 } score_args;
 
@@ -25,6 +27,7 @@ static const option_row rows[] = {
     {"tgt", "FILE", "target side: line i is a translation of line i of --src", OPTION_TEXT, .required = true, AT(tgt)},
     {"per-token", NULL, "after each sum, a tab and the log-probability of each token, the end of the sentence included",
      OPTION_FLAG, AT(per_token)},
+    LINKS_ROWS(score_args, links),
     {"replace-invalid", NULL, "invalid UTF-8 becomes U+FFFD instead of an error", OPTION_FLAG, AT(replace_invalid)},
     {"skip-checksum", NULL, SKIP_CHECKSUM_HELP, OPTION_FLAG, AT(skip_checksum)},
     {"dtype", "f32|bf16|int8", "type of weights and arithmetic; a quantised model is always int8", OPTION_CHOICE,
@@ -41,6 +44,7 @@ typedef struct scoring {
     text_lines src, tgt;
     tfm_model *model;
     tfm_decoder *decoder;
+    links links;
     double sum; /* log-probability of all tokens */
     uint64_t tokens;
     tfm_error error;
@@ -53,6 +57,11 @@ static void print_pair(scoring *s, size_t i)
     const double sum = tfm_decoder_pair_logprob(s->decoder, i);
     printf("%.6f", sum);
     for (size_t k = 0; s->args->per_token && k < n; k++) printf("%c%.6f", k ? ' ' : '\t', (double)values[k]);
+    if (s->args->links.wanted) {
+        size_t m, n_source;
+        const float *weights = tfm_decoder_pair_alignment(s->decoder, i, TFM_ALIGNMENT_WORDS, &m, &n_source);
+        printf(" ||| %s", links_text(&s->links, weights, m, n_source));
+    }
     putchar('\n');
     s->sum += sum;
     s->tokens += n;
@@ -87,9 +96,10 @@ static void init(void *place)
 static int run(void *place, const string_list *operands)
 {
     (void)operands;
-    const score_args *args = place;
+    score_args *args = place;
     scoring s = {.args = args};
-    int code = EXIT_SUCCESS;
+    int code = links_begin(&s.links, &args->decoder, &args->links);
+    if (code) return code;
     if (model_load(&s.model, args->model, args->skip_checksum, &s.error) ||
         tfm_decoder_create(&s.decoder, s.model, &args->decoder, &s.error))
         code = console_fail("%s", s.error.message);
@@ -99,6 +109,7 @@ static int run(void *place, const string_list *operands)
     if (!code) code = score_all(&s);
     text_lines_clear(&s.src);
     text_lines_clear(&s.tgt);
+    links_free(&s.links);
     tfm_decoder_free(s.decoder);
     tfm_model_free(s.model);
     return code;
@@ -112,7 +123,8 @@ const command command_score = {
             "target when it reads the source: one number a line, the sum over the target's tokens and the end of the "
             "sentence. The perplexity of all pairs follows on standard error.",
     .examples = "  tfm score --model en-de.tfm --src test.en --tgt test.de\n"
-                "  tfm score --model en-de.tfm --src test.en --tgt test.de --per-token | cut -f 2\n",
+                "  tfm score --model en-de.tfm --src test.en --tgt test.de --per-token | cut -f 2\n"
+                "  tfm score --model en-de.tfm --src test.en --tgt test.de --alignment | sed 's/.* ||| //'\n",
     .options = rows,
     .args_size = sizeof(score_args),
     .init = init,

@@ -2,6 +2,7 @@
 #include "bench.h"
 #include "commands.h"
 #include "console.h"
+#include "links.h"
 #include "model_args.h"
 #include "phrases.h"
 #include "profile.h"
@@ -20,6 +21,7 @@ typedef struct translate_args {
     uint32_t n_best; /* 0: plain lines */
     uint32_t scores, token_scores, stats, replace_invalid, skip_checksum, stop, forbid_unknown;
     string_list forbid;
+    links_args links;
     tfm_decoder_options decoder;
 } translate_args;
 
@@ -87,6 +89,7 @@ static const option_row rows[] = {
     {"scores", NULL, "put the score and a tab before each line", OPTION_FLAG, AT(scores)},
     {"token-scores", NULL, "behind each line ' ||| ' and the natural log-probability of each token, the end included",
      OPTION_FLAG, AT(token_scores)},
+    LINKS_ROWS(translate_args, links),
     {"stats", NULL,
      "at the end, on standard error: time to load, sentences and tokens a second, how long sentences took, memory, "
      "and where the time went",
@@ -116,21 +119,27 @@ typedef struct translation {
     double load_seconds, seconds;
     double call_began; /* of the lines that are being translated */
     size_t call_done;
+    links links;
     char *suffix; /* of the line that is being written */
     size_t suffix_capacity;
     samples latencies; /* seconds of each sentence until it was done, with --stats */
     tfm_error error;
 } translation;
 
-/* What follows the text: " ||| score" of an n-best list, " ||| log-probability ..." of the tokens. */
+/* What follows the text: " ||| link ..." of words, " ||| score" of an n-best list, " ||| log-probability ..." of the
+ * tokens. */
 static const char *suffix_of(translation *t, size_t sentence, size_t rank)
 {
     size_t n, used = 0;
     const float *scores = tfm_decoder_token_scores(t->decoder, sentence, rank, &n);
-    memory_grow(&t->suffix, &t->suffix_capacity, 64 + 32 * n, 1);
+    size_t m, n_source;
+    const float *weights = tfm_decoder_alignment(t->decoder, sentence, rank, TFM_ALIGNMENT_WORDS, &m, &n_source);
+    const char *pairs = t->args->links.wanted ? links_text(&t->links, weights, m, n_source) : "";
+    memory_grow(&t->suffix, &t->suffix_capacity, 64 + strlen(pairs) + 32 * n, 1);
     t->suffix[0] = '\0';
+    if (t->args->links.wanted) used += (size_t)sprintf(t->suffix, " ||| %s", pairs);
     if (t->args->n_best)
-        used += (size_t)sprintf(t->suffix, " ||| %.6f", tfm_decoder_score(t->decoder, sentence, rank));
+        used += (size_t)sprintf(t->suffix + used, " ||| %.6f", tfm_decoder_score(t->decoder, sentence, rank));
     if (t->args->token_scores) used += (size_t)sprintf(t->suffix + used, " |||");
     for (size_t i = 0; t->args->token_scores && i < n; i++)
         used += (size_t)sprintf(t->suffix + used, " %.6f", (double)scores[i]);
@@ -340,13 +349,16 @@ static int run(void *place, const string_list *operands)
     if (args->n_best) args->decoder.n_best = args->n_best;
     args->decoder.stop_rule = args->stop ? TFM_STOP_WORST : TFM_STOP_BEST;
     if (args->stats) args->decoder.progress = note_done, args->decoder.progress_user = &t;
-    int code = open_all(&t);
+    int code = links_begin(&t.links, &args->decoder, &args->links);
+    if (code) return code;
+    code = open_all(&t);
     if (!code) code = translate_all(&t);
     if (!text_writer_close(&t.output, !code)) code = EXIT_FAILURE;
     count_limits(&t);
     if (!code && args->stats) print_stats(&t);
     samples_free(&t.latencies);
     free(t.suffix);
+    links_free(&t.links);
     text_reader_free(&t.input);
     text_reader_free(&t.prefixes);
     text_reader_free(&t.terms);
@@ -370,6 +382,7 @@ const command command_translate = {
                 "  echo 'a man rides a bicycle' | tfm translate --model en-de.tfm --beam 1\n"
                 "  tfm translate --model en-de.tfm --dtype int8 --beam 1 < test.en > test.out\n"
                 "  tfm translate --model en-de.tfm --no-repeat-ngram 3 --forbid-unknown < test.en > test.out\n"
+                "  tfm translate --model en-de.tfm --alignment < test.en | sed 's/.* ||| //' > test.links\n"
                 "  tfm translate --model en-de.tfm --input test.en.gz --nbest 4 --stats > test.nbest\n",
     .options = rows,
     .args_size = sizeof(translate_args),

@@ -16,9 +16,10 @@ static tfm_status begin(tfm_decoder *d, tfm_error *error)
     if (status) return status;
     transformer.weights = &packed->weights;
     status = tfm_search_create(&d->search, &transformer, d->pool, &d->options, a, error);
-    if (status) return status;
-    tfm_decoder_watch(d);
-    return tfm_score_create(&d->score, tfm_search_workspace(d->search), error);
+    if (!status) status = tfm_score_create(&d->score, tfm_search_workspace(d->search), error);
+    if (!status) status = tfm_aligner_create(&d->aligner, tfm_search_workspace(d->search), a, error);
+    if (!status) tfm_decoder_watch(d);
+    return status;
 }
 
 tfm_status tfm_decoder_create(tfm_decoder **out, const tfm_model *model, const tfm_decoder_options *options,
@@ -57,6 +58,7 @@ void tfm_decoder_free(tfm_decoder *decoder)
     tfm_encoded_free(&decoder->targets);
     tfm_encoded_free(&decoder->terms);
     tfm_parts_free(&decoder->parts);
+    tfm_aligner_free(&decoder->aligner);
     tfm_score_free(decoder->score);
     tfm_search_free(decoder->search);
     tfm_pool_free(decoder->pool);
@@ -70,6 +72,7 @@ tfm_status tfm_decoder_logprobs_ids(tfm_decoder *decoder, const tfm_ids *sources
 
     if (!decoder) return tfm_fail(error, TFM_E_INVALID, "decoder is NULL");
     tfm_score_clear(decoder->score);
+    decoder->aligner.given.n = 0;
     if (n_pairs && (!sources || !targets))
         return tfm_fail(error, TFM_E_INVALID, "%s is NULL, n_pairs %zu", sources ? "targets" : "sources", n_pairs);
     return tfm_score_run(decoder->score, sources, targets, n_pairs, error);

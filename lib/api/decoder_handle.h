@@ -2,6 +2,7 @@
 #ifndef TFM_DECODER_HANDLE_H
 #define TFM_DECODER_HANDLE_H
 
+#include "api/aligner.h"
 #include "api/encode_lines.h"
 #include "api/model_handle.h"
 #include "api/split_lines.h"
@@ -28,6 +29,7 @@ struct tfm_decoder {
     size_t span_capacity;
     int32_t *known; /* ids of a hypothesis, those without a text replaced */
     size_t known_capacity;
+    tfm_aligner aligner; /* used when the options ask for alignments */
 };
 
 /* Reads a caller's options over the defaults, and refuses what the model cannot do. */
@@ -54,7 +56,14 @@ bool tfm_decoder_get(const tfm_decoder *d, size_t sentence, size_t rank, tfm_hyp
 void tfm_decoder_clear_texts(tfm_decoder *d);
 tfm_status tfm_decoder_write_texts(tfm_decoder *d, size_t source, tfm_error *error);
 void tfm_decoder_free_texts(tfm_decoder *d);
+/* A model may have more ids than its tokenizer: those become unknown ones, in the decoder's memory until the next. */
+tfm_status tfm_decoder_known_ids(tfm_decoder *d, tfm_ids *ids, tfm_error *error);
 /* Makes the results of a line that was split of those of its parts, texts included. */
 tfm_status tfm_decoder_join_line(tfm_decoder *d, size_t line, tfm_error *error);
+
+/* Aligns the results of n sentences, and their words when the sources were text; for options that ask for it. */
+tfm_status tfm_decoder_align(tfm_decoder *decoder, size_t n, const tfm_ids *sources, bool words, tfm_error *error);
+/* Words of the pairs that were scored as text. */
+tfm_status tfm_decoder_align_pairs(tfm_decoder *decoder, tfm_error *error);
 
 #endif

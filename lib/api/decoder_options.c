@@ -79,9 +79,19 @@ static tfm_status check_sampling(const tfm_decoder_options *o, tfm_error *error)
     if ((o->top_k || o->top_p > 0.0f) && o->temperature <= 0.0f)
         return tfm_fail(error, TFM_E_INVALID, "%s is for samples, but temperature is 0: set it to 1, or search without",
                         o->top_k ? "top_k" : "top_p");
-    if (o->reserved2 || o->reserved3)
-        return tfm_fail(error, TFM_E_INVALID, "%s is %u, must be 0", o->reserved2 ? "reserved2" : "reserved3",
-                        o->reserved2 ? o->reserved2 : o->reserved3);
+    if (o->reserved2) return tfm_fail(error, TFM_E_INVALID, "reserved2 is %u, must be 0", o->reserved2);
+    return TFM_OK;
+}
+
+static tfm_status check_alignment(const tfm_decoder_options *o, const tfm_model_options *model, tfm_error *error)
+{
+    if (o->alignment > TFM_ALIGNMENT_INPUT)
+        return tfm_fail(error, TFM_E_INVALID, "alignment is %u, not in 0..%d", o->alignment, TFM_ALIGNMENT_INPUT);
+    if (o->alignment_layer > model->n_decoder_layers)
+        return tfm_fail(error, TFM_E_INVALID, "alignment_layer is %u, not in 0..%u", o->alignment_layer,
+                        model->n_decoder_layers);
+    if (o->alignment_head > model->n_heads)
+        return tfm_fail(error, TFM_E_INVALID, "alignment_head is %u, not in 0..%u", o->alignment_head, model->n_heads);
     return TFM_OK;
 }
 
@@ -105,6 +115,7 @@ tfm_status tfm_decoder_options_read(tfm_decoder_options *to, const tfm_decoder_o
     if (!status && to->temperature > 0.0f) to->beam = to->n_best; /* rows of a sentence */
     if (!status) status = check_search(to, error);
     if (!status) status = check_controls(to, error);
+    if (!status) status = check_alignment(to, model, error);
     for (size_t i = 0; !status && i < to->n_forbidden; i++)
         status = check_forbidden(&to->forbidden[i], i, model->vocab_size, error);
     return status;

@@ -85,9 +85,9 @@ static tfm_status fit_lines(tfm_decoder *d, tfm_request *r, const tfm_encode_rul
 static tfm_status run(tfm_decoder *d, const tfm_request *request, tfm_error *error)
 {
     const int32_t end = tfm_config_end(&d->model->weights.options, true);
-    const bool replace = d->options.replace_invalid;
-    const tfm_encode_rules source = {"line", replace, true, end}, prefix = {"prefix", replace, true, -1};
-    const tfm_encode_rules term = {"term", replace, true, -1};
+    const bool replace = d->options.replace_invalid, align = d->options.alignment != TFM_ALIGNMENT_NONE;
+    const tfm_encode_rules prefix = {"prefix", replace, true, -1, false};
+    const tfm_encode_rules source = {"line", replace, true, end, align}, term = {"term", replace, true, -1, false};
     tfm_request r = *request;
     size_t n_terms;
     d->parts.n = 0;
@@ -100,7 +100,8 @@ static tfm_status run(tfm_decoder *d, const tfm_request *request, tfm_error *err
     if (!status && n_terms) status = encode(&r.terms, &d->terms, d, r.term_lines, n_terms, &term, error);
     if (!n_terms) r.n_terms = NULL;
     if (!status && d->parts.n) status = tfm_parts_spread(&d->parts, &r, error);
-    return status ? status : tfm_search_run(d->search, &r, error);
+    if (!status) status = tfm_search_run(d->search, &r, error);
+    return status || !align ? status : tfm_decoder_align(d, request->n, r.sources, r.lines, error);
 }
 
 tfm_status tfm_decoder_run(tfm_decoder *decoder, const tfm_request *request, tfm_error *error)

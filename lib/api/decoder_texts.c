@@ -1,8 +1,7 @@
 /* The texts of a decoder's results, one behind the other in one buffer. */
 #include "api/decoder_handle.h"
 
-/* A model may have more ids than its tokenizer: they read as unknown. */
-static tfm_status known_ids(tfm_decoder *d, tfm_ids *ids, tfm_error *error)
+tfm_status tfm_decoder_known_ids(tfm_decoder *d, tfm_ids *ids, tfm_error *error)
 {
     const int32_t vocab = (int32_t)tfm_tokenizer_vocab_size(d->model->tokenizer);
     tfm_special_ids special;
@@ -40,7 +39,7 @@ static tfm_status write_text(tfm_decoder *d, const tfm_hypothesis *h, tfm_error 
     const size_t first = d->text_size;
     size_t n = 8 * h->ids.size;
     tfm_ids ids = h->ids;
-    tfm_status status = known_ids(d, &ids, error);
+    tfm_status status = tfm_decoder_known_ids(d, &ids, error);
 
     for (bool again = true; again && !status;) {
         status = make_room(d, n + 1, h->number, error);

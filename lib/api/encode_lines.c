@@ -1,6 +1,7 @@
 /* Lines to ids: checks, repairs and tokenises them one after another into one array. */
 #include "api/encode_lines.h"
 
+#include "api/line_words.h"
 #include "base/utf8.h"
 
 bool tfm_is_space(uint32_t c)
@@ -52,11 +53,23 @@ static tfm_status append(tfm_encoded *e, const tfm_tokenizer *tokenizer, tfm_tex
     return TFM_OK;
 }
 
+/* Which words the line's ids, from first on, belong to. */
+static tfm_status find_words(tfm_encoded *e, const tfm_tokenizer *tokenizer, tfm_text line, size_t first, size_t number,
+                             tfm_error *error)
+{
+    if (!tfm_grow(&e->allocator, &e->words, &e->word_capacity, e->n_ids, sizeof *e->words))
+        return tfm_fail(error, TFM_E_NOMEM, "no memory for the words of a line of %zu bytes", line.size);
+    e->n_words[number - 1] = tfm_count_words(line);
+    return tfm_words_of_line(e->words + first, e->n_ids - first, tokenizer, line, error);
+}
+
 static tfm_status encode_line(tfm_encoded *e, const tfm_tokenizer *tokenizer, tfm_text line, size_t number,
                               const tfm_encode_rules *rules, tfm_error *error)
 {
+    const size_t first = e->n_ids;
     tfm_status status = TFM_OK;
 
+    if (rules->words) e->n_words[number - 1] = 0;
     if (line.size && !line.data)
         return tfm_fail(error, TFM_E_INVALID, "%s %zu has %zu bytes at NULL", rules->side, number, line.size);
     const size_t invalid = line.size ? tfm_utf8_find_invalid(line) : SIZE_MAX;
@@ -65,7 +78,8 @@ static tfm_status encode_line(tfm_encoded *e, const tfm_tokenizer *tokenizer, tf
                         rules->side, number, invalid);
     if (invalid != SIZE_MAX) status = repair(e, &line, error);
     if (status || (rules->blank_is_empty && tfm_line_is_blank(line))) return status;
-    return append(e, tokenizer, line, rules->eos, error);
+    status = append(e, tokenizer, line, rules->eos, error);
+    return status || !rules->words ? status : find_words(e, tokenizer, line, first, number, error);
 }
 
 tfm_status tfm_encode_lines(tfm_encoded *encoded, const tfm_tokenizer *tokenizer, const tfm_text *lines, size_t n,
@@ -75,7 +89,8 @@ tfm_status tfm_encode_lines(tfm_encoded *encoded, const tfm_tokenizer *tokenizer
     const int32_t *ids;
 
     e->n = e->n_ids = 0;
-    if (!tfm_grow(&e->allocator, &e->lines, &e->line_capacity, n, sizeof *e->lines))
+    if (!tfm_grow(&e->allocator, &e->lines, &e->line_capacity, n, sizeof *e->lines) ||
+        (rules->words && !tfm_grow(&e->allocator, &e->n_words, &e->n_words_capacity, n, sizeof *e->n_words)))
         return tfm_fail(error, TFM_E_NOMEM, "no memory for the ids of %zu lines", n);
     for (size_t i = 0; i < n; i++) {
         const size_t first = e->n_ids;
@@ -99,5 +114,7 @@ void tfm_encoded_free(tfm_encoded *encoded)
     tfm_free(a, encoded->lines, encoded->line_capacity, sizeof *encoded->lines);
     tfm_free(a, encoded->ids, encoded->id_capacity, sizeof *encoded->ids);
     tfm_free(a, encoded->repaired, encoded->repaired_capacity, 1);
+    tfm_free(a, encoded->words, encoded->word_capacity, sizeof *encoded->words);
+    tfm_free(a, encoded->n_words, encoded->n_words_capacity, sizeof *encoded->n_words);
     *encoded = (tfm_encoded){.allocator = *a};
 }

@@ -13,6 +13,11 @@ typedef struct tfm_encoded {
     size_t n_ids, id_capacity;
     char *repaired;
     size_t repaired_capacity;
+    /* with rules->words, else not filled */
+    uint32_t *words; /* of each id (line_words.h) */
+    size_t word_capacity;
+    size_t *n_words; /* [n] */
+    size_t n_words_capacity;
 } tfm_encoded;
 
 typedef struct tfm_encode_rules {
@@ -20,6 +25,7 @@ typedef struct tfm_encode_rules {
     bool replace_invalid; /* invalid UTF-8 becomes U+FFFD                  */
     bool blank_is_empty;  /* a line of white space gives no ids; else EOS  */
     int32_t eos;          /* what is appended to each line; -1: nothing    */
+    bool words;           /* find the words that tokens belong to          */
 } tfm_encode_rules;
 
 tfm_status tfm_encode_lines(tfm_encoded *encoded, const tfm_tokenizer *tokenizer, const tfm_text *lines, size_t n,

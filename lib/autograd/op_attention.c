@@ -53,7 +53,7 @@ static tfm_head head_of(const attend_args *a, size_t segment, size_t head)
         .stats = a->stats ? a->stats + 2 * (head * a->y->rows + q0) : NULL,
     };
     h.causal = t->causal && h.m > 1; /* the last position sees all */
-    if (t->weights) h.weights = t->weights + head * h.m * h.n;
+    if (t->weights) h.weights = t->weights + (t->weights_at ? t->weights_at[segment] : 0) + head * h.m * h.n;
     return h;
 }
 

@@ -81,7 +81,8 @@ typedef struct tfm_attend {
     bool causal;
     float rate;           /* dropout of the weights */
     uint32_t site;
-    float *weights;       /* NULL, or, for one sequence, [n_heads][m][n] */
+    float *weights;       /* NULL, or of each sequence [n_heads][m][n]                 */
+    const size_t *weights_at; /* where in weights those of a sequence begin; NULL: one, at 0 */
 } tfm_attend;
 
 void tfm_op_attention(tfm_run *run, tfm_value *y, const tfm_attend *attend);

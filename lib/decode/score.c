@@ -1,6 +1,11 @@
 /* Scoring: whole pairs through encoder and decoder at once, as in training but without a tape. */
 #include "decode/score.h"
 
+#include "base/matrices.h"
+#include "decode/alignment.h"
+
+enum { CELLS = 64 }; /* weights of a head in a batch that is aligned: so many for each token, unless it is one pair */
+
 struct tfm_score {
     tfm_workspace *w;
     tfm_order *order, *spare;
@@ -11,6 +16,7 @@ struct tfm_score {
     float *logprobs;
     size_t logprob_capacity;
     tfm_block attention;
+    tfm_matrices aligned;
 };
 
 tfm_status tfm_score_create(tfm_score **out, tfm_workspace *workspace, tfm_error *error)
@@ -18,6 +24,7 @@ tfm_status tfm_score_create(tfm_score **out, tfm_workspace *workspace, tfm_error
     *out = tfm_alloc(&workspace->allocator, 1, sizeof **out);
     if (!*out) return tfm_fail(error, TFM_E_NOMEM, "decoder: no memory for %zu bytes", sizeof **out);
     (*out)->w = workspace;
+    (*out)->aligned.allocator = workspace->allocator;
     return TFM_OK;
 }
 
@@ -31,12 +38,13 @@ void tfm_score_free(tfm_score *score)
     tfm_free(a, score->first, score->first_capacity, sizeof *score->first);
     tfm_free(a, score->logprobs, score->logprob_capacity, sizeof *score->logprobs);
     tfm_block_free(&score->attention, a);
+    tfm_matrices_free(&score->aligned);
     tfm_free(a, score, 1, sizeof *score);
 }
 
 void tfm_score_clear(tfm_score *score)
 {
-    score->n = 0;
+    score->n = score->aligned.n = 0;
 }
 
 typedef struct batch {
@@ -47,24 +55,47 @@ typedef struct batch {
     tfm_pack source, target;
     int32_t *labels; /* [target_rows] */
     float *logprobs; /* [target_rows] */
+    bool scored;     /* logprobs are wanted */
+    size_t cells;    /* of all pairs' target x source */
+    size_t *at;      /* [n] where in heads a pair's weights begin */
+    float *heads;    /* NULL: no alignments */
 } batch;
+
+static size_t heads_of(const tfm_workspace *w)
+{
+    return w->transformer.weights->options.n_heads;
+}
+
+static bool aligned(const tfm_workspace *w)
+{
+    return w->options.alignment != TFM_ALIGNMENT_NONE;
+}
 
 static void plan(batch *b, tfm_arena *arena)
 {
+    size_t weights;
+
     tfm_pack_plan(&b->source, arena, b->n, b->source_rows);
     tfm_pack_plan(&b->target, arena, b->n, b->target_rows);
     b->labels = tfm_arena_take(arena, b->target_rows, sizeof *b->labels);
     b->logprobs = tfm_arena_floats(arena, b->target_rows, 1);
+    if (!aligned(b->w)) return;
+    if (!tfm_mul(b->cells, heads_of(b->w), &weights)) arena->bad = true;
+    b->at = tfm_arena_take(arena, b->n, sizeof *b->at);
+    b->heads = tfm_arena_floats(arena, weights, 1);
 }
 
 static void fill(batch *b)
 {
     int32_t *label = b->labels;
+    size_t at = 0;
 
     tfm_pack_begin(&b->source);
     tfm_pack_begin(&b->target);
     for (size_t i = 0; i < b->n; i++) {
         const tfm_ids target = b->targets[b->order[i].index];
+        if (b->heads) b->at[i] = at;
+        at += heads_of(b->w) * target.size * b->sources[b->order[i].index].size;
         tfm_pack_add(&b->source, b->sources[b->order[i].index]);
         tfm_pack_add_shifted(&b->target, target, tfm_workspace_start(b->w));
         if (target.size) memcpy(label, target.data, target.size * sizeof *label);
@@ -79,10 +110,13 @@ static void forward(batch *b)
     const size_t d = t->weights->options.d_model;
     const tfm_tokens source = tfm_pack_tokens(&b->source), target = tfm_pack_tokens(&b->target);
     tfm_value *memory = tfm_value_new(run, b->source_rows, d), *hidden = tfm_value_new(run, b->target_rows, d);
+    const uint32_t layer = tfm_alignment_layer(&b->w->options, t->weights->options.n_decoder_layers);
+    const tfm_shown shown = {.kind = TFM_ATTENTION_CROSS, .layer = layer, .to = b->heads, .at = b->at};
     double loss, nll;
 
     tfm_forward_encoder(run, memory, t, &source);
-    tfm_forward_decoder(run, hidden, t, memory, &source.segments, &target);
+    tfm_forward_decoder_shown(run, hidden, t, memory, &source.segments, &target, &shown);
+    if (!b->scored) return;
     tfm_op_loss(
         run, hidden,
         &(tfm_loss){
@@ -117,6 +151,15 @@ static size_t longer(size_t a, size_t b)
     return a > b ? a : b;
 }
 
+/* Room for all alignments. */
+static bool begin_aligned(tfm_score *s, const tfm_ids *sources, const tfm_ids *targets, size_t n)
+{
+    bool room = tfm_matrices_begin(&s->aligned, n);
+
+    for (size_t i = 0; room && i < n; i++) room = tfm_matrices_add(&s->aligned, i, targets[i].size, sources[i].size);
+    return room;
+}
+
 static tfm_status begin_run(tfm_score *s, const tfm_ids *sources, const tfm_ids *targets, size_t n, tfm_error *error)
 {
     const tfm_allocator *a = &s->w->allocator;
@@ -135,6 +178,8 @@ static tfm_status begin_run(tfm_score *s, const tfm_ids *sources, const tfm_ids 
         !tfm_grow(a, &s->spare, &s->spare_capacity, n, sizeof *s->spare) ||
         !tfm_grow(a, &s->logprobs, &s->logprob_capacity, longer(total, 1), sizeof *s->logprobs))
         return tfm_fail(error, TFM_E_NOMEM, "no memory for %zu log-probabilities of %zu pairs", total, n);
+    if (aligned(s->w) && !begin_aligned(s, sources, targets, n))
+        return tfm_fail(error, TFM_E_NOMEM, "no memory for the alignments of %zu pairs", n);
     s->first[0] = 0;
     for (size_t i = 0; i < n; i++) {
         s->first[i + 1] = s->first[i] + targets[i].size;
@@ -152,9 +197,11 @@ static void fill_up(batch *b, const tfm_order *end)
     for (const tfm_order *o = b->order; o < end && o->length; o++, b->n++) {
         const size_t source = b->source_rows + b->sources[o->index].size;
         const size_t target = b->target_rows + b->targets[o->index].size;
-        if (b->n && longer(source, target) > budget) return;
+        const size_t cells = b->cells + b->sources[o->index].size * b->targets[o->index].size; /* each below 2^32 */
+        if (b->n && (longer(source, target) > budget || (aligned(b->w) && cells / CELLS > budget))) return;
         b->source_rows = source;
         b->target_rows = target;
+        b->cells = cells;
     }
 }
 
@@ -164,29 +211,49 @@ static void keep(tfm_score *s, const batch *b)
 
     for (size_t i = 0; i < b->n; i++) {
         const size_t index = b->order[i].index, size = s->first[index + 1] - s->first[index];
-        memcpy(s->logprobs + s->first[index], from, size * sizeof *from);
+        size_t rows, cols;
+        float *to = b->heads ? tfm_matrices_get(&s->aligned, index, &rows, &cols) : NULL;
+        if (to) tfm_alignment_fill(to, &s->w->options, b->heads + b->at[i], heads_of(s->w), rows, cols);
+        if (b->scored) memcpy(s->logprobs + s->first[index], from, size * sizeof *from);
         from += size;
     }
 }
 
-tfm_status tfm_score_run(tfm_score *score, const tfm_ids *sources, const tfm_ids *targets, size_t n, tfm_error *error)
+static tfm_status run_all(tfm_score *score, const tfm_ids *sources, const tfm_ids *targets, size_t n, bool scored,
+                          tfm_error *error)
 {
     const tfm_decoder_options *o = &score->w->options;
     tfm_status status = begin_run(score, sources, targets, n, error);
     size_t done = 0;
 
     while (!status && done < n && score->order[done].length) {
-        batch b = {.w = score->w, .sources = sources, .targets = targets, .order = score->order + done};
+        batch b = {.w = score->w, .sources = sources, .targets = targets, .order = score->order + done, .scored = scored};
         fill_up(&b, score->order + n);
         status = run_batch(&b, error);
         if (status) break;
         keep(score, &b);
         done += b.n;
-        if (o->progress && o->progress(o->progress_user, done, n))
+        if (scored && o->progress && o->progress(o->progress_user, done, n))
             status = tfm_fail(error, TFM_E_CANCELLED, "cancelled after %zu of %zu pairs", done, n);
     }
-    if (!status) score->n = n;
+    if (status) tfm_score_clear(score);
+    else if (scored) score->n = n;
     return status;
+}
+
+tfm_status tfm_score_run(tfm_score *score, const tfm_ids *sources, const tfm_ids *targets, size_t n, tfm_error *error)
+{
+    return run_all(score, sources, targets, n, true, error);
+}
+
+tfm_status tfm_score_align(tfm_score *score, const tfm_ids *sources, const tfm_ids *targets, size_t n, tfm_error *error)
+{
+    return run_all(score, sources, targets, n, false, error);
+}
+
+const float *tfm_score_alignment(const tfm_score *score, size_t pair, size_t *rows, size_t *cols)
+{
+    return tfm_matrices_get(&score->aligned, pair, rows, cols);
 }
 
 const float *tfm_score_tokens(const tfm_score *score, size_t pair, size_t *n)

@@ -13,11 +13,18 @@ void tfm_score_free(tfm_score *score);
 /* log p of each target token. The options' progress function is called after each batch. */
 tfm_status tfm_score_run(tfm_score *score, const tfm_ids *sources, const tfm_ids *targets, size_t n, tfm_error *error);
 
+/* Aligns the pairs, as the options say, without their probabilities. */
+tfm_status tfm_score_align(tfm_score *score, const tfm_ids *sources, const tfm_ids *targets, size_t n, tfm_error *error);
+
 /* Forgets the results, as a run that fails does. */
 void tfm_score_clear(tfm_score *score);
 
 /* Results of the last run that succeeded; NULL, and *n 0, out of range. Lent until the next. */
 const float *tfm_score_tokens(const tfm_score *score, size_t pair, size_t *n);
+
+/* The alignment of a pair of the last run or tfm_score_align(), [rows of target][cols of source]; NULL out of range,
+ * when it is empty, or when the options ask for none. Lent until the next. */
+const float *tfm_score_alignment(const tfm_score *score, size_t pair, size_t *rows, size_t *cols);
 
 /* Weights [layers][heads][rows][cols], which shape receives, of one layer or of TFM_EVERY_LAYER; lent until the next call. kind and
  * layer exist; the sequences are not empty. */

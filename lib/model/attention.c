@@ -8,7 +8,11 @@ static uint32_t site(const tfm_layer *layer, bool decoder, uint32_t place)
 
 static float *wanted(const tfm_layer *layer, uint32_t kind)
 {
-    return layer->weights && layer->weights_kind == kind ? layer->weights : NULL;
+    const tfm_shown *s = &layer->shown;
+
+    if (!s->to || s->kind != kind) return NULL;
+    if (s->layer == TFM_EVERY_LAYER) return s->to + layer->index * s->size;
+    return s->layer == layer->index ? s->to : NULL;
 }
 
 void tfm_self_attention(tfm_run *run, tfm_value *y, tfm_value *x, const tfm_layer *layer, const tfm_attention_layer *w,
@@ -25,6 +29,7 @@ void tfm_self_attention(tfm_run *run, tfm_value *y, tfm_value *x, const tfm_laye
         .rate = layer->t->rates.attention,
         .site = site(layer, decoder, TFM_SITE_ATTENTION_WEIGHTS),
         .weights = wanted(layer, decoder ? TFM_ATTENTION_DECODER : TFM_ATTENTION_ENCODER),
+        .weights_at = layer->shown.at,
     };
 
     attend.queries = attend.keys = decoder ? layer->target : layer->source;
@@ -65,6 +70,7 @@ void tfm_cross_attention(tfm_run *run, tfm_value *y, tfm_value *x, tfm_value *me
         .rate = layer->t->rates.attention,
         .site = site(layer, true, TFM_SITE_CROSS_WEIGHTS),
         .weights = wanted(layer, TFM_ATTENTION_CROSS),
+        .weights_at = layer->shown.at,
     });
     tfm_op_linear(run, y, heads, &w->out, false, 0.0f, 0);
     tfm_run_release(run, mark);

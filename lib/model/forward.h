@@ -27,12 +27,25 @@ typedef struct tfm_tokens {
     const uint32_t *positions; /* 0-based position of each id in its sequence     */
 } tfm_tokens;
 
+#define TFM_EVERY_LAYER UINT32_MAX
+
+/* Attention weights that a pass shows: all heads of one kind (TFM_ATTENTION_*) and of one layer or of TFM_EVERY_LAYER. */
+typedef struct tfm_shown {
+    uint32_t kind, layer;
+    size_t size;      /* of each layer, when every one's are shown                           */
+    float *to;        /* of each sequence [h][queries][keys]; NULL: nothing is shown         */
+    const size_t *at; /* where in to those of a sequence begin; NULL: of one sequence, at 0 */
+} tfm_shown;
+
 /* memory [source rows][d] = encoder stack (3.1) of the sources. */
 void tfm_forward_encoder(tfm_run *run, tfm_value *memory, const tfm_transformer *t, const tfm_tokens *source);
 
 /* hidden [target rows][d] = decoder stack of target inputs (BOS, then the target without its last) over memory. */
 void tfm_forward_decoder(tfm_run *run, tfm_value *hidden, const tfm_transformer *t, tfm_value *memory,
                          const tfm_segments *source, const tfm_tokens *target);
+/* The same, and the weights of a kind of the decoder. */
+void tfm_forward_decoder_shown(tfm_run *run, tfm_value *hidden, const tfm_transformer *t, tfm_value *memory,
+                               const tfm_segments *source, const tfm_tokens *target, const tfm_shown *shown);
 
 /* logits [rows][vocab] = hidden E^T (+ bias), in strips. */
 void tfm_forward_logits(tfm_run *run, const tfm_transformer *t, tfm_value *hidden, tfm_strip_fn *use, const void *args);
@@ -62,6 +75,7 @@ typedef struct tfm_step {
     tfm_segments groups;       /* hypotheses of each live sentence                             */
     tfm_segments sources;      /* n == groups.n: entries of source_rows of each live sentence  */
     const uint32_t *source_rows; /* row of cross of each source position                      */
+    tfm_shown shown;           /* TFM_ATTENTION_CROSS: a sequence is a sentence's hypotheses   */
 } tfm_step;
 
 /* hidden [n][d]; fills the hypotheses' own rows of the cache. */
@@ -69,8 +83,6 @@ void tfm_forward_step(tfm_run *run, tfm_value *hidden, const tfm_transformer *t,
 
 /* Table of sinusoidal positions of rows offset .. offset + rows (3.5): to [rows][d]. */
 void tfm_position_fill(float *to, size_t rows, size_t d, uint32_t form, size_t offset);
-
-#define TFM_EVERY_LAYER UINT32_MAX /* of tfm_forward_attention() */
 
 /* Attention weights of one kind (TFM_ATTENTION_*) for one pair, all heads: of a layer, to [h][queries][keys], or of every layer,
  * to [layers][h][queries][keys]. target NULL for the encoder's. */

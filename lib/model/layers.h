@@ -27,9 +27,7 @@ typedef struct tfm_layer {
     tfm_segments source, target;
     tfm_cache *cache;     /* incremental decoding: else NULL         */
     const tfm_step *step;
-    float *weights;       /* where attention weights are wanted: else NULL */
-    uint32_t weights_kind;
-    size_t weights_size;  /* of each layer, when every one's are wanted; 0: of layer index alone */
+    tfm_shown shown;
 } tfm_layer;
 
 /* y = concatenated heads times W^O of self-attention over segments; x [rows][d]. */

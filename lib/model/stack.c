@@ -1,12 +1,6 @@
 /* Layers one after the other, whichever stack they are of (3.1). */
 #include "model/layers.h"
 
-static float *weights_of(const tfm_layer *wanted, uint32_t i)
-{
-    if (wanted->weights && wanted->weights_size) return wanted->weights + i * wanted->weights_size;
-    return i == wanted->index ? wanted->weights : NULL;
-}
-
 /* A layer is done with x before it writes its output: without a tape all but the last work in place. */
 void tfm_stack_run(tfm_run *run, tfm_value *y, tfm_value *x, tfm_value *memory, const tfm_layer *layer, tfm_layer_fn *fn,
                    uint32_t n, const tfm_norm *final)
@@ -16,7 +10,6 @@ void tfm_stack_run(tfm_run *run, tfm_value *y, tfm_value *x, tfm_value *memory, 
     for (uint32_t i = 0; i < n; i++) {
         tfm_value *out = i + 1 == n && !final ? y : run->recording ? tfm_value_new(run, x->rows, x->cols) : x;
         l.index = i;
-        l.weights = weights_of(layer, i);
         tfm_run_layer(run, fn, out, x, memory, &l, sizeof l, layer->t->rates.recompute);
         x = out;
     }

@@ -15,7 +15,13 @@ void tfm_forward_encoder(tfm_run *run, tfm_value *memory, const tfm_transformer 
 void tfm_forward_decoder(tfm_run *run, tfm_value *hidden, const tfm_transformer *t, tfm_value *memory,
                          const tfm_segments *source, const tfm_tokens *target)
 {
-    const tfm_layer layer = {.t = t, .source = *source, .target = target->segments};
+    tfm_forward_decoder_shown(run, hidden, t, memory, source, target, &(tfm_shown){.to = NULL});
+}
+
+void tfm_forward_decoder_shown(tfm_run *run, tfm_value *hidden, const tfm_transformer *t, tfm_value *memory,
+                               const tfm_segments *source, const tfm_tokens *target, const tfm_shown *shown)
+{
+    const tfm_layer layer = {.t = t, .source = *source, .target = target->segments, .shown = *shown};
     const tfm_mark mark = tfm_run_mark(run);
     tfm_value *x = tfm_value_new(run, hidden->rows, hidden->cols);
 
@@ -75,7 +81,7 @@ tfm_value *tfm_cache_append(const tfm_run *run, const tfm_layer *layer, const tf
 
 void tfm_forward_step(tfm_run *run, tfm_value *hidden, const tfm_transformer *t, tfm_cache *cache, const tfm_step *step)
 {
-    const tfm_layer layer = {.t = t, .cache = cache, .step = step, .target = step->queries};
+    const tfm_layer layer = {.t = t, .cache = cache, .step = step, .target = step->queries, .shown = step->shown};
     const tfm_tokens tokens = {.ids = step->ids, .positions = step->positions};
     const tfm_mark mark = tfm_run_mark(run);
     tfm_value *x = tfm_value_new(run, hidden->rows, hidden->cols);
@@ -85,34 +91,19 @@ void tfm_forward_step(tfm_run *run, tfm_value *hidden, const tfm_transformer *t,
     tfm_run_release(run, mark);
 }
 
-/* The layer or layers whose weights are wanted, of a stack that reads source and target. */
-static tfm_layer watched(const tfm_transformer *t, const tfm_segments *source, const tfm_segments *target, uint32_t kind,
-                         uint32_t layer, float *to)
-{
-    const size_t n = source->offset[source->n], m = target ? target->offset[target->n] : n;
-    tfm_layer l = {.t = t, .source = *source, .weights = to, .weights_kind = kind};
-
-    if (target) l.target = *target;
-    if (layer == TFM_EVERY_LAYER) l.weights_size = t->weights->options.n_heads * m * (kind == TFM_ATTENTION_DECODER ? m : n);
-    else l.index = layer;
-    return l;
-}
-
 void tfm_forward_attention(tfm_run *run, const tfm_transformer *t, const tfm_tokens *source, const tfm_tokens *target,
                            uint32_t kind, uint32_t layer, float *to)
 {
-    const size_t d = t->weights->options.d_model;
-    const bool encoder = kind == TFM_ATTENTION_ENCODER;
-    const tfm_layer e = watched(t, &source->segments, NULL, kind, layer, encoder ? to : NULL);
-    tfm_value *x = tfm_value_new(run, source->segments.offset[source->segments.n], d);
-    tfm_value *memory = tfm_value_new(run, x->rows, d), *y, *hidden;
+    const size_t d = t->weights->options.d_model, n = source->segments.offset[source->segments.n];
+    const size_t m = kind == TFM_ATTENTION_ENCODER ? n : target->segments.offset[target->segments.n];
+    const size_t cells = m * (kind == TFM_ATTENTION_DECODER ? m : n);
+    const tfm_shown shown = {.kind = kind, .layer = layer, .to = to, .size = t->weights->options.n_heads * cells};
+    const tfm_layer e = {.t = t, .source = source->segments, .shown = shown};
+    tfm_value *x = tfm_value_new(run, n, d), *memory = tfm_value_new(run, n, d), *hidden;
 
     tfm_embed_tokens(run, x, t, source, false);
     tfm_encoder_stack(run, memory, x, &e);
-    if (encoder) return;
-    const tfm_layer l = watched(t, &source->segments, &target->segments, kind, layer, to);
-    y = tfm_value_new(run, target->segments.offset[target->segments.n], d);
-    hidden = tfm_value_new(run, y->rows, d);
-    tfm_embed_tokens(run, y, t, target, true);
-    tfm_decoder_stack(run, hidden, y, memory, &l);
+    if (kind == TFM_ATTENTION_ENCODER) return;
+    hidden = tfm_value_new(run, m, d);
+    tfm_forward_decoder_shown(run, hidden, t, memory, &source->segments, target, &shown);
 }

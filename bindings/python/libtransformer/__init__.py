@@ -10,13 +10,14 @@ failure is a TransformerError.
 """
 from . import measure
 from ._library import lib as _lib
-from .constants import (Activation, AttentionKind, BleuSmooth, BleuTokenize, Dtype, Event, Export, Init, Language,
-                        LengthNorm, LogLevel, LongSource, MetricKind, NormOrder, ParsevalStatus, Positions, ProfileKind,
-                        Sharing, Smoothing, Special, Start, Status, StopRule, TokenizerKind)
+from .constants import (Activation, AlignmentStep, AlignmentUnit, AttentionKind, BleuSmooth, BleuTokenize, Dtype,
+                        Event, Export, Init, Language, LengthNorm, LogLevel, LongSource, MetricKind, NormOrder,
+                        ParsevalStatus, Positions, ProfileKind, Sharing, Smoothing, Special, Start, Status, StopRule,
+                        TokenizerKind)
 from .errors import (BusyError, CancelledError, ClosedError, FileError, FormatError, InvalidError, OutOfMemoryError,
                      TransformerError, UnsupportedError)
 from .evaluation import bleu, chrf, compare, parseval, ter
-from .mathematics import attention
+from .mathematics import alignment_links, attention
 from .model import Model, Parameters, model_costs
 from .options import (AttentionOptions, BleuOptions, ChrfOptions, LoadOptions, MeasureOptions, ModelOptions,
                       PretokenizeOptions, TerOptions, TokenizerOptions, TrainerOptions, TranslatorOptions)
@@ -27,7 +28,8 @@ from .trainer import Trainer
 from .translator import Hypothesis, Score, Translator
 
 __all__ = [
-    "Activation", "AttentionKind", "AttentionOptions", "BleuOptions", "BleuResult", "BleuSmooth", "BleuTokenize",
+    "Activation", "AlignmentStep", "AlignmentUnit", "AttentionKind", "AttentionOptions", "BleuOptions", "BleuResult",
+    "BleuSmooth", "BleuTokenize",
     "BusyError", "CancelledError", "ChrfOptions", "ClosedError", "Comparison", "DataReport", "Dtype", "Event", "Export",
     "FileError", "FormatError", "Hypothesis", "Init", "InvalidError", "Language", "LengthNorm", "LoadOptions",
     "LogLevel", "LongSource", "MeasureOptions", "Measurement", "MetricKind", "MetricResult", "Metrics", "Model",
@@ -35,8 +37,8 @@ __all__ = [
     "ParsevalStatus", "Positions", "PretokenizeOptions", "ProfileEntry", "ProfileKind", "Score", "Sharing", "Smoothing",
     "Special", "SpecialIds", "Start", "Status", "StopRule", "TerOptions", "Tokenizer", "TokenizerKind",
     "TokenizerOptions", "Trainer", "TrainerOptions", "TransformerError", "Translator", "TranslatorOptions",
-    "UnsupportedError", "attention", "bleu", "chrf", "compare", "detokenize", "measure", "model_costs", "parseval",
-    "pretokenize", "status_name", "ter", "utf8_check", "utf8_repair", "version",
+    "UnsupportedError", "alignment_links", "attention", "bleu", "chrf", "compare", "detokenize", "measure",
+    "model_costs", "parseval", "pretokenize", "status_name", "ter", "utf8_check", "utf8_repair", "version",
 ]
 __version__: str = _lib.tfm_version().decode()
 

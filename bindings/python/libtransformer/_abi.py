@@ -180,7 +180,9 @@ class tfm_decoder_options(Structure):
         ("reserved2", c_uint32),
         ("seed", c_uint64),
         ("long_source", c_uint32),
-        ("reserved3", c_uint32),
+        ("alignment", c_uint32),
+        ("alignment_layer", c_uint32),
+        ("alignment_head", c_uint32),
     ]
 
 
@@ -534,6 +536,12 @@ PROTOTYPES: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     "tfm_decoder_ids": (tfm_ids, (c_void_p, c_size_t, c_size_t)),
     "tfm_decoder_score": (c_double, (c_void_p, c_size_t, c_size_t)),
     "tfm_decoder_token_scores": (POINTER(c_float), (c_void_p, c_size_t, c_size_t, POINTER(c_size_t))),
+    "tfm_decoder_alignment": (POINTER(c_float), (c_void_p, c_size_t, c_size_t, c_uint32, POINTER(c_size_t),
+        POINTER(c_size_t))),
+    "tfm_decoder_pair_alignment": (POINTER(c_float), (c_void_p, c_size_t, c_uint32, POINTER(c_size_t),
+        POINTER(c_size_t))),
+    "tfm_alignment_links": (c_int, (POINTER(c_char), c_size_t, POINTER(c_size_t), POINTER(c_float), c_size_t, c_size_t,
+        c_float, POINTER(tfm_error))),
     "tfm_decoder_steps": (c_uint32, (c_void_p, c_size_t)),
     "tfm_decoder_finished": (c_uint32, (c_void_p, c_size_t, c_size_t)),
     "tfm_decoder_parts": (c_size_t, (c_void_p, c_size_t)),

@@ -220,6 +220,30 @@ class LongSource(IntEnum):
     SPLIT = 1
 
 
+class AlignmentStep(IntEnum):
+    """Whether and how tokens are aligned with those of their source.
+
+    NONE: not at all
+    OUTPUT: by the attention of the step that predicts the token, as other systems take it
+    INPUT: by that of the step that reads it (Chen et al. 2020): sometimes better, and then in a middle layer
+    """
+
+    NONE = 0
+    OUTPUT = 1
+    INPUT = 2
+
+
+class AlignmentUnit(IntEnum):
+    """What rows and columns of an alignment are.
+
+    TOKENS: tokens: all of the target, and all of the source, EOS included
+    WORDS: words: what stands between ASCII white space in the lines
+    """
+
+    TOKENS = 0
+    WORDS = 1
+
+
 class AttentionKind(IntEnum):
     """Which attention of the model.
 

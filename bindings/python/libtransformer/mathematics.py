@@ -1,10 +1,10 @@
-"""The paper's attention on matrices of the caller."""
-from ctypes import POINTER, byref, c_float, cast, sizeof
+"""The paper's attention on matrices of the caller, and what an alignment links."""
+from ctypes import POINTER, byref, c_char, c_float, cast, sizeof
 from typing import TYPE_CHECKING, Any, Tuple
 
 from ._abi import tfm_attention_options
 from ._arrays import FloatArray, given, new
-from ._convert import fill
+from ._convert import fill, written
 from ._library import lib
 from .errors import InvalidError, checked
 from .options import AttentionOptions
@@ -36,3 +36,17 @@ def attention(q: Any, k: Any, v: Any, **options: "Unpack[AttentionOptions]") -> 
     checked(lib.tfm_attention, out.base, weights.base, queries.base, keys.base, values.base, n_queries, n_keys, d_k,
             d_v, byref(struct))
     return out.view(), weights.view()
+
+
+def alignment_links(weights: Any, threshold: float = 0.0) -> str:
+    """Links of an alignment in Pharaoh's format: "0-0 2-1", source-target.
+
+    threshold: 0: of each row the largest weight; above 0: all weights of at least this
+    """
+    if not len(weights):
+        return ""
+    matrix = given(weights, (2,), "weights")
+
+    def write(buffer: Any, capacity: int, size: Any) -> None:
+        checked(lib.tfm_alignment_links, buffer, capacity, size, matrix.base, *matrix.shape, threshold)
+    return bytes(written(c_char, 16 * matrix.shape[0], write)).decode()

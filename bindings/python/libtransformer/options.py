@@ -154,6 +154,9 @@ class TranslatorOptions(TypedDict, total=False):
     seed: of samples, which depend on it, the source and their number, not on other sentences: equal sources have equal
         samples; default 0
     long_source: LongSource, of lines of text; ids that are too long are refused; default refuse
+    alignment: TFM_ALIGNMENT_*: tfm_decoder_alignment() has results; default none
+    alignment_layer: decoder layer, from 1, whose attention on the source is looked at; 0: the last; default 0
+    alignment_head: its head, from 1; 0: the mean of all; default 0
     """
 
     beam: int
@@ -181,6 +184,9 @@ class TranslatorOptions(TypedDict, total=False):
     top_p: float
     seed: int
     long_source: int
+    alignment: int
+    alignment_layer: int
+    alignment_head: int
 
 
 class TrainerOptions(TypedDict, total=False):

@@ -11,7 +11,7 @@ from ._convert import (Ids, Line, decoded, encoded, fill, keeping, numbers_of, r
                        texts)
 from ._handles import ExclusiveHandle, Usage, Owned, create
 from ._library import lib
-from .constants import AttentionKind, Special
+from .constants import AlignmentUnit, AttentionKind, Special
 from .errors import BusyError, InvalidError, checked
 from .model import Model
 from .options import TranslatorOptions
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 T = TypeVar("T")
+UNITS = AlignmentUnit.WORDS, AlignmentUnit.TOKENS
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ class Hypothesis:
     token_scores: log-probability of each token, as the search saw it
     finished: false when the longest output cut it off
     parts: 1, or more when the line was too long and LongSource.SPLIT split it
+    alignment: weights [words of the text][words of the line]; empty without the option, or for ids
+    token_alignment: the same of tokens [ids][tokens of the source]
     """
 
     text: str
@@ -43,6 +46,8 @@ class Hypothesis:
     token_scores: List[float]
     finished: bool
     parts: int
+    alignment: List[List[float]]
+    token_alignment: List[List[float]]
 
 
 @dataclass(frozen=True)
@@ -51,10 +56,13 @@ class Score:
 
     logprob: natural logarithm of the probability of the target given its source, EOS included
     tokens: the same of each token; logprob is their sum
+    alignment, token_alignment: as those of Hypothesis
     """
 
     logprob: float
     tokens: List[float]
+    alignment: List[List[float]]
+    token_alignment: List[List[float]]
 
 
 class Translator(ExclusiveHandle):
@@ -208,7 +216,8 @@ def _hypotheses(owned: Owned, n: int) -> List[List[Hypothesis]]:
     return [[Hypothesis(decoded(lib.tfm_decoder_text(owned, i, rank)), lib.tfm_decoder_score(owned, i, rank),
                         numbers_of(lib.tfm_decoder_ids(owned, i, rank)), lib.tfm_decoder_steps(owned, i),
                         _token_scores(owned, i, rank), bool(lib.tfm_decoder_finished(owned, i, rank)),
-                        lib.tfm_decoder_parts(owned, i))
+                        lib.tfm_decoder_parts(owned, i),
+                        *(_aligned(lib.tfm_decoder_alignment, owned, i, rank, unit) for unit in UNITS))
              for rank in range(lib.tfm_decoder_count(owned, i))] for i in range(n)]
 
 
@@ -221,7 +230,14 @@ def _token_scores(owned: Owned, sentence: int, rank: int) -> List[float]:
 def _score_of(owned: Owned, pair: int) -> Score:
     size = c_size_t()
     tokens = lib.tfm_decoder_token_logprobs(owned, pair, byref(size))
-    return Score(lib.tfm_decoder_pair_logprob(owned, pair), tokens[:size.value])
+    return Score(lib.tfm_decoder_pair_logprob(owned, pair), tokens[:size.value],
+                 *(_aligned(lib.tfm_decoder_pair_alignment, owned, pair, unit) for unit in UNITS))
+
+
+def _aligned(function: Any, owned: Owned, *which: int) -> List[List[float]]:
+    rows, cols = c_size_t(), c_size_t()
+    weights: Any = function(owned, *which, byref(rows), byref(cols))
+    return [list(weights[i * cols.value:(i + 1) * cols.value]) for i in range(rows.value)]
 
 
 def _attention(owned: Owned, source: Any, target: Any, kind: int, layer: int, head: int) -> Floats:

@@ -106,6 +106,28 @@ def test_score(translator, book):
         translator.score(["a", "b"], ["a"])
 
 
+def test_alignment(translator, book):
+    assert translator.nbest(ENGLISH[:1])[0][0].alignment == []
+    with tfm.Translator(book, alignment=tfm.AlignmentStep.OUTPUT, alignment_layer=2) as aligning:
+        source, target = "good night", "gute Nacht"
+        pair = aligning.score([source], [target])[0]
+        tokens = len(book.tokenizer.encode(target)) + 1
+        assert [len(row) for row in pair.alignment] == [2, 2]
+        assert [sum(row) for row in pair.token_alignment] == pytest.approx([1.0] * tokens, abs=1e-5)
+        mean = sum(aligning.attention(source, target, layer=1, head=head).tolist()[0][0] for head in range(4)) / 4
+        assert pair.token_alignment[0][0] == pytest.approx(mean, abs=1e-5)
+        best = aligning.nbest(ENGLISH[:2])[1][0]
+        assert len(best.alignment) == len(best.text.split()) and len(best.token_alignment) == len(best.ids)
+        assert tfm.alignment_links(best.alignment).count("-") == len(best.alignment)
+    assert tfm.alignment_links([[0.1, 0.9], [0.6, 0.4]]) == "1-0 0-1"
+    assert tfm.alignment_links([[0.1, 0.9], [0.6, 0.4]], threshold=0.3) == "1-0 0-1 1-1"
+    assert tfm.alignment_links([]) == ""
+    with pytest.raises(tfm.InvalidError, match="threshold"):
+        tfm.alignment_links([[0.5]], threshold=2)
+    with pytest.raises(tfm.InvalidError, match="alignment_layer is 9"):
+        tfm.Translator(book, alignment=1, alignment_layer=9)
+
+
 def test_attention(translator, book):
     n, m = (len(book.tokenizer.encode(line)) + 1 for line in ("good night", "gute Nacht"))
     cross = translator.attention("good night", "gute Nacht", layer=1, head=2)

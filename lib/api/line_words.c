@@ -1,0 +1,89 @@
+/* Tokens to words, for tokenizers that tell no more than how many tokens a text has and what text tokens have. */
+#include "api/line_words.h"
+
+#include "text/tokenizer.h"
+
+static bool is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+bool tfm_next_word(tfm_text *word, tfm_text *rest)
+{
+    size_t begin = 0, end;
+
+    while (begin < rest->size && is_space(rest->data[begin])) begin++;
+    for (end = begin; end < rest->size && !is_space(rest->data[end]);) end++;
+    *word = (tfm_text){rest->data + begin, end - begin};
+    if (end == begin) return false;
+    *rest = (tfm_text){rest->data + end, rest->size - end};
+    return true;
+}
+
+size_t tfm_count_words(tfm_text text)
+{
+    tfm_text word;
+    size_t n = 0;
+
+    while (text.size && tfm_next_word(&word, &text)) n++;
+    return n;
+}
+
+/* Each word ends behind as many tokens as it has alone, after those before; or, with context, as many as the line up to
+ * its end has. *total: tokens of all words. */
+static tfm_status assign(uint32_t *words, size_t n, size_t *total, const tfm_tokenizer *tokenizer, tfm_text line,
+                         bool context, tfm_error *error)
+{
+    tfm_text rest = line, word;
+    uint32_t number = 0;
+    size_t end = 0;
+    tfm_status status = TFM_OK;
+
+    for (size_t i = 0; !status && rest.size && tfm_next_word(&word, &rest); number++) {
+        const tfm_text text = context ? (tfm_text){line.data, line.size - rest.size} : word;
+        size_t tokens = 0;
+        status = tfm_tokenizer_encode(NULL, 0, &tokens, tokenizer, text, error);
+        end = context ? tokens : end + tokens;
+        for (; i < end && i < n; i++) words[i] = number;
+    }
+    *total = end;
+    return status;
+}
+
+tfm_status tfm_words_of_line(uint32_t *words, size_t n, const tfm_tokenizer *tokenizer, tfm_text line, tfm_error *error)
+{
+    size_t total;
+    tfm_status status;
+
+    for (size_t i = 0; i < n; i++) words[i] = TFM_NO_WORD;
+    status = assign(words, n, &total, tokenizer, line, false, error);
+    if (!status && total != n) status = assign(words, n, &total, tokenizer, line, true, error);
+    return status;
+}
+
+static size_t visible_size(const tfm_buffer *text)
+{
+    size_t n = text->size;
+
+    while (n && is_space(text->data[n - 1])) n--;
+    return n;
+}
+
+/* A token that adds nothing but white space is of the word that follows. */
+tfm_status tfm_words_of_ids(uint32_t *words, const tfm_tokenizer *tokenizer, tfm_ids ids, int32_t eos, tfm_buffer *text,
+                            tfm_error *error)
+{
+    size_t n = 0, shown = 0;
+
+    for (size_t i = 0; i < ids.size; i++) {
+        text->size = 0;
+        tfm_tokenizer_join(tokenizer, (tfm_ids){ids.data, i + 1}, text);
+        const size_t now = visible_size(text);
+        n = tfm_count_words((tfm_text){text->data, text->size});
+        words[i] = (uint32_t)(now == shown && (now < text->size || !n) ? n : n - 1);
+        shown = now;
+    }
+    for (size_t i = 0; i < ids.size; i++)
+        if (ids.data[i] == eos || words[i] >= n) words[i] = TFM_NO_WORD;
+    return text->bad ? tfm_fail(error, TFM_E_NOMEM, "no memory for the words of %zu ids", ids.size) : TFM_OK;
+}
