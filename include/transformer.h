@@ -670,6 +670,12 @@ typedef struct tfm_decoder_options {
     uint32_t alignment_layer;       /* decoder layer, from 1, whose attention on the source is looked at; 0: the last;
                                        default 0 */
     uint32_t alignment_head;        /* its head, from 1; 0: the mean of all; default 0                            */
+    float    coverage;              /* beta of the coverage penalty (Wu et al. 2016): a finished hypothesis' score has beta
+                                       times the sum over source tokens of log(min(what its tokens' attention on it sums
+                                       to, 1)) added, of the attention that predicts them in the layer and head above;
+                                       not for samples; 0: none; >= 0, default 0 */
+    uint32_t replace_unknown;       /* nonzero: a word of the text that has the unknown token becomes the source word
+                                       that it is aligned with; needs alignment; default 0 */
 } tfm_decoder_options;
 
 /* Fills *options with the defaults above; pass sizeof *options. NULL is ignored. since 0.2 */
@@ -753,7 +759,7 @@ TFM_API tfm_text tfm_decoder_text(const tfm_decoder *decoder, size_t sentence, s
 TFM_API tfm_ids tfm_decoder_ids(const tfm_decoder *decoder, size_t sentence, size_t rank);
 
 /*
- * Log-probability over the length penalty, in nats; unpenalised if no EOS came. NaN when it is out of range, or where
+ * Log-probability over the length penalty, in nats, and the coverage penalty; without either if no EOS came. NaN when it is out of range, or where
  * weights of the model that are not finite left no token to choose. since 0.2
  */
 TFM_API double tfm_decoder_score(const tfm_decoder *decoder, size_t sentence, size_t rank);

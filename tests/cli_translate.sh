@@ -115,6 +115,11 @@ check "samples again: the same" cmp out samples
 works "other samples" "${sample[@]}" --seed 4
 check "other samples" test "$(cmp -s out samples; echo $?)" = 1
 refused "top-k without temperature" 1 "temperature is 0" "${translate[@]}" --input two --top-k 5
+works "coverage" "${translate[@]}" --input two --coverage 0.3 --scores
+cut -f 2 out > covered
+check "coverage: what is learned stays" cmp covered <(head -n 2 plain)
+works "unknown words" "${translate[@]}" --input two --replace-unknown
+check "unknown words: what is known stays" cmp out <(head -n 2 plain)
 works "alignment" "${translate[@]}" --input two --alignment
 check "alignment: a link for each word of the first line" equal "$(sed -n '1s/.* ||| //p' out | wc -w)" "$(sed -n '1s/ ||| .*//p' out | wc -w)"
 check "alignment: links are pairs of numbers" grep -Eq ' \|\|\| [0-9]+-0( [0-9]+-[0-9]+)*$' out

@@ -78,9 +78,38 @@ static inline double tiny_penalty(const tfm_decoder_options *o, size_t n)
     return pow(o->length_norm == TFM_LENGTH_PAPER ? (5.0 + (double)n) / 6.0 : (double)n, (double)o->alpha);
 }
 
+/* Wu et al. 2016: the last layer's attention, or another's, of all steps, by a pass over the whole. */
+static inline double tiny_coverage(tiny *t, const tiny_sequence *s)
+{
+    static const uint32_t positions[] = {0, 1, 2, 3, 4, 5, 6, 7};
+    const tfm_model_options *o = &t->g.weights.options;
+    const uint32_t layer = t->options.alignment_layer ? t->options.alignment_layer - 1 : o->n_decoder_layers - 1;
+    const size_t n = t->source.size, source_offset[] = {0, n}, target_offset[] = {0, s->size};
+    int32_t input[TINY_LONGEST + 1] = {TFM_BOS};
+    const tfm_tokens from = {{1, source_offset}, t->source.data, positions}, to = {{1, target_offset}, input, positions};
+    float heads[8 * TINY_LONGEST * 8];
+    tfm_run *run = &t->g.run;
+    double sum = 0.0;
+
+    memcpy(input + 1, s->ids, (s->size - 1) * sizeof *input);
+    tfm_run_measure(run, false);
+    tfm_forward_attention(run, &t->g.transformer, &from, &to, TFM_ATTENTION_CROSS, layer, heads);
+    ck_assert(tfm_run_place(run, run->arena.peak, false));
+    tfm_forward_attention(run, &t->g.transformer, &from, &to, TFM_ATTENTION_CROSS, layer, heads);
+    for (size_t j = 0; j < n; j++) {
+        double covered = 0.0;
+        for (size_t i = 0; i < s->size; i++)
+            for (size_t head = 0; head < o->n_heads; head++)
+                covered += (double)heads[(head * s->size + i) * n + j] / o->n_heads;
+        if (covered < 1.0) sum += log(covered);
+    }
+    return (double)t->options.coverage * sum;
+}
+
 static inline void tiny_keep(tiny *t, tiny_sequence s)
 {
     s.score = s.logprob / tiny_penalty(&t->options, s.size);
+    if (t->options.coverage > 0.0f) s.score += tiny_coverage(t, &s);
     ck_assert_uint_lt(t->n, TINY_ALL);
     t->all[t->n++] = s;
 }

@@ -309,6 +309,67 @@ START_TEST(links_are_the_best_of_each_row_or_all_above_a_threshold)
 }
 END_TEST
 
+/* -------------------------------------------------------------------------------------------------- unknown ---- */
+
+/* A tokenizer of whole words that knows none of the names; every third word of the output is forced to be unknown. */
+START_TEST(unknown_words_become_those_they_are_aligned_with)
+{
+    static const tfm_text known[] = {{"ba du", 5}, {"zu zy", 5}}, line = {"ba  du \xCE\xA9\xCE\xA9", 11};
+    static const int32_t unknown[] = {TFM_UNK}, some[] = {TFM_UNK, 4, TFM_UNK, TFM_UNK};
+    static const tfm_ids prefixes[] = {{unknown, 1}, {some, 4}};
+    tfm_tokenizer_options to;
+    tfm_model_options mo;
+    tfm_tokenizer *words;
+    tfm_decoder_options o = options();
+
+    tfm_tokenizer_options_init(&to, sizeof to);
+    to.kind = TFM_TOKENIZER_SUBWORD_NMT;
+    ck_assert_ok(tfm_tokenizer_learn(&words, &to, known, 2, &t.error), t.error);
+    tfm_model_get_options(&mo, sizeof mo, t.model);
+    mo.vocab_size = mo.source_vocab_size = tfm_tokenizer_vocab_size(words);
+    tfm_model *m;
+    ck_assert_ok(tfm_model_create(&m, &mo, words, &t.error), t.error);
+    model = m;
+    o.max_length = 6;
+    o.replace_unknown = 1;
+    tfm_decoder *d = aligner(TFM_ALIGNMENT_OUTPUT, &o);
+    for (size_t i = 0; i < 2; i++) {
+        tfm_request r;
+        size_t rows, cols, n_unknown = 0, n = 0;
+        tfm_text rest, word, source;
+        tfm_request_init(&r, sizeof r);
+        r.n = 1;
+        r.lines = &line;
+        r.prefixes = &prefixes[i];
+        ck_assert_ok(tfm_decoder_run(d, &r, &t.error), t.error);
+        const float *w = tfm_decoder_alignment(d, 0, 0, TFM_ALIGNMENT_WORDS, &rows, &cols);
+        ck_assert_uint_eq(cols, 3);
+        rest = tfm_decoder_text(d, 0, 0);
+        ck_assert_uint_eq(rest.data[rest.size], 0);
+        for (; tfm_next_word(&word, &rest); n++) {
+            ck_assert_uint_lt(n, rows);
+            size_t best = 0;
+            for (size_t j = 1; j < cols; j++)
+                if (w[n * cols + j] > w[n * cols + best]) best = j;
+            tfm_text left = line;
+            for (size_t j = 0; j <= best; j++) tfm_next_word(&source, &left);
+            if (tfm_decoder_ids(d, 0, 0).data[n] != TFM_UNK) continue;
+            n_unknown++;
+            ck_assert_uint_eq(word.size, source.size);
+            ck_assert_mem_eq(word.data, source.data, word.size);
+        }
+        ck_assert_uint_eq(n, rows);
+        ck_assert_uint_ge(n_unknown, i ? 3 : 1);
+    }
+    o.alignment = TFM_ALIGNMENT_NONE;
+    tfm_decoder *none;
+    ck_assert_status(tfm_decoder_create(&none, m, &o, &t.error), TFM_E_INVALID, t.error);
+    tfm_decoder_free(d);
+    tfm_model_free(m);
+    tfm_tokenizer_free(words);
+}
+END_TEST
+
 /* ------------------------------------------------------------------------------------------------- refusals ---- */
 
 START_TEST(what_is_not_there_is_null)
@@ -372,6 +433,8 @@ START_TEST(every_allocation_may_fail)
         tfm_decoder *d;
         o.allocator = &a;
         o.alignment = TFM_ALIGNMENT_OUTPUT;
+        o.replace_unknown = 1;
+        o.coverage = 0.2f;
         status = tfm_decoder_create(&d, t.model, &o, &t.error);
         if (!status) status = tfm_decoder_translate(d, t.sources, 3, &t.error);
         if (!status) status = tfm_decoder_logprobs(d, t.sources, t.targets, 3, &t.error);
@@ -398,6 +461,7 @@ static Suite *alignment_suite(void)
     tcase_add_test(tc, words_are_what_stands_between_white_space);
     tcase_add_test(tc, blank_and_broken_lines_have_their_alignments);
     tcase_add_test(tc, links_are_the_best_of_each_row_or_all_above_a_threshold);
+    tcase_add_test(tc, unknown_words_become_those_they_are_aligned_with);
     tcase_add_test(tc, what_is_not_there_is_null);
     tcase_add_test(tc, options_out_of_range_are_refused);
     tcase_add_test(tc, every_allocation_may_fail);

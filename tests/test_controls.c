@@ -178,6 +178,19 @@ START_TEST(c27_wide_search_finds_the_best_of_all_under_every_control)
 }
 END_TEST
 
+START_TEST(wide_search_finds_what_covers_its_source_best)
+{
+    for (unsigned i = 0; i < 48; i++) {
+        tiny_begin(&t, 3000 + i);
+        set_controls(i % 4 ? i * 11 : 0);
+        t.options.coverage = (float)(1 + i % 5) * 0.3f;
+        t.options.alignment_layer = i % 3;
+        check_search();
+        tiny_end(&t);
+    }
+}
+END_TEST
+
 static const int32_t begins[] = {4, TFM_UNK, 4};
 
 START_TEST(c25_behind_a_prefix_search_is_that_of_a_fresh_beam)
@@ -357,6 +370,7 @@ static Suite *controls_suite(void)
     TCase *tc = tcase_create("controls");
 
     tcase_add_loop_test(tc, c27_wide_search_finds_the_best_of_all_under_every_control, 0, 8);
+    tcase_add_test(tc, wide_search_finds_what_covers_its_source_best);
     tcase_add_test(tc, c25_behind_a_prefix_search_is_that_of_a_fresh_beam);
     tcase_add_test(tc, wide_search_with_terms_finds_the_best_of_all_that_have_them);
     tcase_add_test(tc, terms_that_masks_forbid_leave_a_number);

@@ -49,6 +49,9 @@ static const option_row rows[] = {
     {"length-norm", "paper|marian|fairseq|none",
      "what the log-probability of N tokens, the end included, is divided by: ((5 + N) / 6)^A, N^A (two names), or 1",
      OPTION_CHOICE, AT(decoder.length_norm)},
+    {"coverage", "B",
+     "penalty B of finished hypotheses that leave parts of the source without attention; default: none", OPTION_FLOAT,
+     AT(decoder.coverage)},
     {"max-extra", "N", "longest translation: tokens of the source + N", OPTION_U32, AT(decoder.max_extra)},
     {"max-length", "N", "longest translation in tokens; default: no other limit", OPTION_U32, AT(decoder.max_length)},
     {"min-length", "N", "no end before so many tokens, the end included", OPTION_U32, AT(decoder.min_length)},
@@ -65,6 +68,9 @@ static const option_row rows[] = {
     {"forbid", "TEXT", "a word or phrase that must not appear; give it several times for several", OPTION_LIST,
      AT(forbid)},
     {"forbid-unknown", NULL, "no token for what the vocabulary cannot express", OPTION_FLAG, AT(forbid_unknown)},
+    {"replace-unknown", NULL,
+     "a word with the token for what the vocabulary cannot express becomes the source word that it is aligned with",
+     OPTION_FLAG, AT(decoder.replace_unknown)},
     {"no-repeat-ngram", "N", "no sequence of N tokens twice in a translation; default: they may repeat", OPTION_U32,
      AT(decoder.no_repeat_ngram)},
     {"repetition-penalty", "R",
@@ -350,6 +356,7 @@ static int run(void *place, const string_list *operands)
     args->decoder.stop_rule = args->stop ? TFM_STOP_WORST : TFM_STOP_BEST;
     if (args->stats) args->decoder.progress = note_done, args->decoder.progress_user = &t;
     int code = links_begin(&t.links, &args->decoder, &args->links);
+    if (args->decoder.replace_unknown && !args->links.wanted) args->decoder.alignment = TFM_ALIGNMENT_OUTPUT;
     if (code) return code;
     code = open_all(&t);
     if (!code) code = translate_all(&t);

@@ -26,4 +26,7 @@ tfm_status tfm_aligner_create(tfm_aligner *a, tfm_workspace *workspace, const tf
                               tfm_error *error);
 void tfm_aligner_free(tfm_aligner *a);
 
+/* The first of the largest weights; cols when none is above 0. */
+size_t tfm_alignment_best(const float *row, size_t cols);
+
 #endif

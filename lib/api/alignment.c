@@ -109,7 +109,7 @@ static tfm_status align_tokens(tfm_decoder *d, const tfm_ids *sources, size_t n_
     return tfm_score_align(a->score, a->pairs, a->pairs + n, n, error);
 }
 
-static tfm_status align_words(tfm_decoder *d, size_t source, const tfm_hypothesis *h, tfm_error *error)
+static tfm_status align_words(tfm_decoder *d, size_t source, const tfm_hypothesis *h, tfm_text line, tfm_error *error)
 {
     tfm_aligner *a = &d->aligner;
     const int32_t end = tfm_config_end(&d->model->weights.options, false);
@@ -124,10 +124,12 @@ static tfm_status align_words(tfm_decoder *d, size_t source, const tfm_hypothesi
     if (status) return status;
     const tfm_text text = {d->text + span->first, span->size};
     const tfm_side_words to = {tfm_count_words(text), ids.size, a->words};
-    return put_words(&a->results, h->number, &to, &from, a->score) ? TFM_OK : no_memory(1, error);
+    if (!put_words(&a->results, h->number, &to, &from, a->score)) return no_memory(1, error);
+    if (!d->options.replace_unknown) return TFM_OK;
+    return tfm_decoder_copy_unknown(d, h->number, ids, a->words, line, error);
 }
 
-static tfm_status align_all_words(tfm_decoder *d, size_t n_sentences, tfm_error *error)
+static tfm_status align_all_words(tfm_decoder *d, size_t n_sentences, const tfm_text *lines, tfm_error *error)
 {
     const size_t n = tfm_search_hypotheses(d->search);
     size_t source;
@@ -138,17 +140,17 @@ static tfm_status align_all_words(tfm_decoder *d, size_t n_sentences, tfm_error 
     for (size_t s = 0; s < n_sentences; s++)
         for (size_t rank = 0; !status && whole_source(d, s, &source) && tfm_search_get(d->search, source, rank, &h);
              rank++)
-            status = align_words(d, source, &h, error);
+            status = align_words(d, source, &h, lines[s], error);
     return status;
 }
 
-tfm_status tfm_decoder_align(tfm_decoder *d, size_t n, const tfm_ids *sources, bool words, tfm_error *error)
+tfm_status tfm_decoder_align(tfm_decoder *d, size_t n, const tfm_ids *sources, const tfm_text *lines, tfm_error *error)
 {
     tfm_status status;
 
     d->aligner.results.n = 0;
     status = align_tokens(d, sources, n, error);
-    if (!status && words) status = align_all_words(d, n, error);
+    if (!status && lines) status = align_all_words(d, n, lines, error);
     if (status) tfm_search_clear(d->search);
     return status;
 }
@@ -211,8 +213,7 @@ static void put_link(link_text *to, size_t source, size_t target)
         if (to->size < to->capacity) to->text[to->size] = link[i];
 }
 
-/* The first of the largest weights; cols when none is above 0. */
-static size_t best_of(const float *row, size_t cols)
+size_t tfm_alignment_best(const float *row, size_t cols)
 {
     size_t best = cols;
 
@@ -233,7 +234,7 @@ tfm_status tfm_alignment_links(char *text, size_t capacity, size_t *size, const 
         return tfm_fail(error, TFM_E_INVALID, "threshold is %g, not in 0..1", (double)threshold);
     for (size_t i = 0; i < rows; i++) {
         const float *row = weights + i * cols;
-        const size_t best = best_of(row, cols);
+        const size_t best = tfm_alignment_best(row, cols);
         for (size_t j = 0; j < cols; j++)
             if (threshold > 0.0f ? row[j] >= threshold : j == best) put_link(&to, j, i);
     }

@@ -61,8 +61,13 @@ tfm_status tfm_decoder_known_ids(tfm_decoder *d, tfm_ids *ids, tfm_error *error)
 /* Makes the results of a line that was split of those of its parts, texts included. */
 tfm_status tfm_decoder_join_line(tfm_decoder *d, size_t line, tfm_error *error);
 
-/* Aligns the results of n sentences, and their words when the sources were text; for options that ask for it. */
-tfm_status tfm_decoder_align(tfm_decoder *decoder, size_t n, const tfm_ids *sources, bool words, tfm_error *error);
+/* Aligns the results of n sentences, and, when the sources were text, their words; for options that ask for it. */
+tfm_status tfm_decoder_align(tfm_decoder *decoder, size_t n, const tfm_ids *sources, const tfm_text *lines,
+                             tfm_error *error);
+/* Writes the text of hypothesis number anew, with the aligned words of the line for those that have the unknown token.
+ * words: of the ids. */
+tfm_status tfm_decoder_copy_unknown(tfm_decoder *d, size_t number, tfm_ids ids, const uint32_t *words, tfm_text line,
+                                    tfm_error *error);
 /* Words of the pairs that were scored as text. */
 tfm_status tfm_decoder_align_pairs(tfm_decoder *decoder, tfm_error *error);
 

@@ -57,6 +57,7 @@ static tfm_status check_controls(const tfm_decoder_options *o, tfm_error *error)
     if (!status) status = check_number(o->repetition_penalty, "repetition_penalty", error);
     if (!status) status = check_number(o->min_ratio, "min_ratio", error);
     if (!status) status = check_number(o->max_ratio, "max_ratio", error);
+    if (!status) status = check_number(o->coverage, "coverage", error);
     if (status) return status;
     if (o->length_norm > TFM_LENGTH_NONE)
         return tfm_fail(error, TFM_E_INVALID, "length_norm is %u, not in 0..%d", o->length_norm, TFM_LENGTH_NONE);
@@ -92,6 +93,12 @@ static tfm_status check_alignment(const tfm_decoder_options *o, const tfm_model_
                         model->n_decoder_layers);
     if (o->alignment_head > model->n_heads)
         return tfm_fail(error, TFM_E_INVALID, "alignment_head is %u, not in 0..%u", o->alignment_head, model->n_heads);
+    if (o->coverage > 0.0f && o->temperature > 0.0f)
+        return tfm_fail(error, TFM_E_INVALID, "coverage is for searches, but temperature is %g: set one of them to 0",
+                        (double)o->temperature);
+    if (o->replace_unknown && o->alignment == TFM_ALIGNMENT_NONE)
+        return tfm_fail(error, TFM_E_INVALID, "replace_unknown is %u, but alignment is 0: it says which word to copy",
+                        o->replace_unknown);
     return TFM_OK;
 }
 

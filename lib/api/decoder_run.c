@@ -101,7 +101,7 @@ static tfm_status run(tfm_decoder *d, const tfm_request *request, tfm_error *err
     if (!n_terms) r.n_terms = NULL;
     if (!status && d->parts.n) status = tfm_parts_spread(&d->parts, &r, error);
     if (!status) status = tfm_search_run(d->search, &r, error);
-    return status || !align ? status : tfm_decoder_align(d, request->n, r.sources, r.lines, error);
+    return status || !align ? status : tfm_decoder_align(d, request->n, r.sources, request->lines, error);
 }
 
 tfm_status tfm_decoder_run(tfm_decoder *decoder, const tfm_request *request, tfm_error *error)

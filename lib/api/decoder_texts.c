@@ -1,13 +1,21 @@
 /* The texts of a decoder's results, one behind the other in one buffer. */
 #include "api/decoder_handle.h"
+#include "api/line_words.h"
+#include "base/utf8.h"
+
+static int32_t unknown_id(const tfm_decoder *d)
+{
+    tfm_special_ids special;
+
+    tfm_tokenizer_special(&special, d->model->tokenizer);
+    return special.unk < 0 ? special.pad : special.unk;
+}
 
 tfm_status tfm_decoder_known_ids(tfm_decoder *d, tfm_ids *ids, tfm_error *error)
 {
     const int32_t vocab = (int32_t)tfm_tokenizer_vocab_size(d->model->tokenizer);
-    tfm_special_ids special;
+    const int32_t unknown = unknown_id(d);
 
-    tfm_tokenizer_special(&special, d->model->tokenizer);
-    const int32_t unknown = special.unk < 0 ? special.pad : special.unk;
     if ((uint32_t)vocab >= d->model->weights.options.vocab_size) return TFM_OK;
     if (!tfm_grow(&d->allocator, &d->known, &d->known_capacity, ids->size, sizeof *d->known))
         return tfm_fail(error, TFM_E_NOMEM, "no memory for the text of %zu ids", ids->size);
@@ -102,6 +110,64 @@ tfm_status tfm_decoder_join_line(tfm_decoder *d, size_t line, tfm_error *error)
     for (size_t rank = 0; !status && all; rank++) status = join_texts(d, line, rank, number++, &all, error);
     if (status || tfm_search_join(d->search, first, n)) return status;
     return tfm_fail(error, TFM_E_NOMEM, "no memory to join the %zu parts of line %zu", n, line + 1);
+}
+
+static tfm_text word_at(tfm_text line, size_t index)
+{
+    tfm_text word = {NULL, 0};
+
+    for (size_t i = 0; i <= index && tfm_next_word(&word, &line);) i++;
+    return word;
+}
+
+/* Has the word's token number *i, or one behind it, the id? *i becomes the first token of a later word. */
+static bool has_token(size_t *i, tfm_ids ids, const uint32_t *words, size_t word, int32_t id)
+{
+    bool has = false;
+
+    for (; *i < ids.size && (words[*i] == TFM_NO_WORD || words[*i] <= word); ++*i)
+        has |= words[*i] == word && ids.data[*i] == id;
+    return has;
+}
+
+/* Appends bytes of a line, in valid UTF-8 for sure, or of the texts themselves, which may move. */
+static tfm_status append(tfm_decoder *d, tfm_text text, const size_t *first, size_t number, tfm_error *error)
+{
+    const size_t n = first ? text.size : tfm_utf8_replace_invalid(text, NULL, 0);
+    const tfm_status status = make_room(d, n + 1, number, error);
+
+    if (status) return status;
+    if (first) memcpy(d->text + d->text_size, d->text + *first, n);
+    else tfm_utf8_replace_invalid(text, d->text + d->text_size, n);
+    d->text_size += n;
+    return TFM_OK;
+}
+
+tfm_status tfm_decoder_copy_unknown(tfm_decoder *d, size_t number, tfm_ids ids, const uint32_t *words, tfm_text line,
+                                    tfm_error *error)
+{
+    const tfm_span old = d->spans[number];
+    const size_t first = d->text_size;
+    const int32_t unknown = unknown_id(d);
+    size_t rows = 0, cols = 0, at = old.first, token = 0;
+    const float *weights = tfm_matrices_get(&d->aligner.results, number, &rows, &cols);
+    tfm_status status = TFM_OK;
+    tfm_text word, rest;
+
+    for (size_t i = 0; weights && !status && i <= rows; i++) {
+        rest = (tfm_text){d->text + at, old.first + old.size - at};
+        const bool is_word = i < rows && tfm_next_word(&word, &rest);
+        const size_t begin = is_word ? (size_t)(word.data - d->text) : old.first + old.size;
+        status = append(d, (tfm_text){NULL, begin - at}, &at, number, error);
+        at = begin;
+        if (status || !is_word) continue;
+        const size_t best = tfm_alignment_best(weights + i * cols, cols), size = word.size;
+        const bool copy = has_token(&token, ids, words, i, unknown) && best < cols;
+        status = append(d, copy ? word_at(line, best) : (tfm_text){NULL, size}, copy ? NULL : &at, number, error);
+        at += size;
+    }
+    if (weights && !status) end_text(d, first, number);
+    return status;
 }
 
 void tfm_decoder_free_texts(tfm_decoder *d)

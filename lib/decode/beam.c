@@ -126,7 +126,7 @@ void tfm_beam_finish(tfm_beam *beam, tfm_beam_end end)
 }
 
 /* Can the best live hypothesis still beat the finished one that the rule looks at? It loses probability with every
- * token, and the penalty helps it most at the longest length. */
+ * token, the length penalty helps it most at the longest length, and the coverage penalty never. */
 static bool decided(const tfm_beam *beam)
 {
     const tfm_decoder_options *o = beam->options;
@@ -158,7 +158,8 @@ void tfm_beam_extend(tfm_beam *beam, const tfm_candidate *candidates, size_t n)
     for (size_t i = 0; i < n; i++) {
         const tfm_candidate *c = &candidates[i];
         if (c->token == beam->eos) {
-            tfm_beam_finish(beam, (tfm_beam_end){c->logprob / penalty, c->logprob, (uint32_t)beam->steps, c->row, false});
+            const double score = c->logprob / penalty + (beam->coverage ? beam->coverage[c->row] : 0.0);
+            tfm_beam_finish(beam, (tfm_beam_end){score, c->logprob, (uint32_t)beam->steps, c->row, false});
         } else if (alive < o->beam) {
             links[alive] = (tfm_beam_link){c->logprob, c->row, c->token};
             beam->alive[alive++] = c->logprob;

@@ -23,7 +23,7 @@ typedef struct tfm_beam_link {
 } tfm_beam_link;
 
 typedef struct tfm_beam_end {
-    double score, logprob; /* log-probability / length penalty, and itself */
+    double score, logprob; /* log-probability / length penalty + coverage penalty; log-probability */
     uint32_t steps;        /* tokens, EOS counted                          */
     uint32_t parent;       /* live hypothesis that EOS was appended to     */
     bool open;             /* no EOS: parent is what ended without         */
@@ -38,6 +38,7 @@ typedef struct tfm_beam {
     size_t n_alive, n_finished;
     double *alive;          /* [beam] log-probabilities, not penalised, best first */
     uint32_t *numbers;      /* [beam] which sample each is, when sampling          */
+    const double *coverage; /* NULL, or [n_alive] what ends of the next step have added to their score, <= 0 */
     tfm_beam_link *links;   /* [max_length][beam]                                  */
     tfm_beam_end *finished; /* [beam] best first                                   */
     bool done;

@@ -1,6 +1,7 @@
 /* Beam search of a batch: the encoder once for each sentence, then steps of all live hypotheses together. */
 #include "decode/search_batch.h"
 
+#include "decode/alignment.h"
 #include "decode/sampling.h"
 
 #include <math.h>
@@ -135,6 +136,52 @@ static void advance(const batch *b, size_t sentence, tfm_candidate *scratch)
     else tfm_beam_advance(&s->beam, rows, lse, scratch);
 }
 
+/* ------------------------------------------------------------------------------------------------- coverage ---- */
+
+static size_t tokens_of(const view *v, size_t sentence)
+{
+    return v->sources[sentence + 1] - v->sources[sentence];
+}
+
+static float *covered(const batch *b, const view *v, size_t sentence, size_t hypothesis)
+{
+    return v->covered + b->w->options.beam * v->sources[sentence] + hypothesis * tokens_of(v, sentence);
+}
+
+/* Where the step's attention goes, which is laid out as its sentences are. */
+static tfm_shown shown(const batch *b)
+{
+    const tfm_workspace *w = b->w;
+    const tfm_model_options *o = &w->transformer.weights->options;
+    size_t at = 0;
+
+    if (!b->heads) return (tfm_shown){.to = NULL};
+    for (size_t i = 0; i < b->n_live; i++) {
+        b->heads_at[i] = at;
+        at += o->n_heads * (b->view.groups[i + 1] - b->view.groups[i]) * tokens_of(&b->view, i);
+    }
+    return (tfm_shown){.kind = TFM_ATTENTION_CROSS, .layer = tfm_alignment_layer(&w->options, o->n_decoder_layers),
+                       .to = b->heads, .at = b->heads_at};
+}
+
+/* The step's attention comes to what the sentence's hypotheses had. */
+static void cover(const batch *b, size_t sentence)
+{
+    const view *v = &b->view;
+    const tfm_decoder_options *o = &b->w->options;
+    const size_t first = v->groups[sentence], rows = v->groups[sentence + 1] - first, tokens = tokens_of(v, sentence);
+
+    for (size_t i = 0; i < rows; i++) {
+        float *sum = covered(b, v, sentence, i);
+        tfm_alignment_add(sum, o, b->heads + b->heads_at[sentence], b->w->transformer.weights->options.n_heads, rows,
+                          tokens, i);
+        b->coverage[first + i] = tfm_coverage_penalty(o, sum, tokens);
+    }
+    b->slot[b->live[sentence]].beam.coverage = b->coverage + first;
+}
+
+/* ----------------------------------------------------------------------------------------------- candidates ---- */
+
 static void advance_sentences(const void *args, size_t begin, size_t end, size_t thread)
 {
     const batch *b = args;
@@ -144,6 +191,7 @@ static void advance_sentences(const void *args, size_t begin, size_t end, size_t
             b->lse[row] = tfm_choice_lse(&b->choices[row]);
             if (b->masks->n) end_masked(b, row);
         }
+        if (b->heads) cover(b, i);
         advance(b, i, b->scratch + thread * b->candidates);
     }
 }
@@ -165,6 +213,7 @@ static tfm_step described(const batch *b)
         .groups = {b->n_live, v->groups},
         .sources = {b->n_live, v->sources},
         .source_rows = v->source_rows,
+        .shown = shown(b),
     };
 }
 
@@ -195,6 +244,7 @@ static void go_on(batch *b, size_t i, size_t n)
     for (size_t j = 0; j < beam->n_alive; j++) {
         const tfm_beam_link *link = &tfm_beam_last(beam)[j];
         b->owner[to->groups[n] + j] = b->live[i];
+        if (b->heads) memcpy(covered(b, to, n, j), covered(b, old, i, link->parent), tokens * sizeof *to->covered);
         add_hypothesis(b, to, to->groups[n] + j, link->token, old->self[old->groups[i] + link->parent], beam->steps);
     }
     b->live[n] = b->live[i];
@@ -264,6 +314,7 @@ static void begin_sentence(batch *b, const tfm_order *o)
     for (size_t i = v->sources[n]; i < v->sources[n + 1]; i++) v->source_rows[i] = take_row(&b->cross);
     v->groups[n + 1] = v->groups[n] + 1;
     b->owner[v->groups[n]] = slot;
+    for (size_t i = 0; b->heads && i < o->length; i++) covered(b, v, n, 0)[i] = 0.0f;
     add_hypothesis(b, v, v->groups[n], tfm_workspace_start(b->w), 0, 0);
 }
 

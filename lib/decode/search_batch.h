@@ -33,6 +33,8 @@ typedef struct tfm_search_view {
     uint32_t *self_rows; /* of each hypothesis, oldest position first     */
     int32_t *past;       /* NULL, or the ids that these rows read         */
     size_t *sources;     /* [slots + 1] into source_rows                  */
+    float *covered;      /* NULL, or attention on each source token summed up: of sentence i [its hypotheses][its tokens],
+                            from beam * sources[i] on */
     uint32_t *source_rows;
 } tfm_search_view;
 
@@ -69,6 +71,10 @@ typedef struct tfm_search_batch {
     tfm_wanted *wanted;  /* [most_rows] NULL without terms, as is the next one */
     tfm_ids *pasts;      /* [most_rows] */
     tfm_candidate *scratch;
+    /* coverage; else NULL */
+    float *heads;       /* what tfm_shown has of a step                                      */
+    size_t *heads_at;   /* [slots] of each sentence [n_heads][its hypotheses][its tokens]    */
+    double *coverage;   /* [most_rows] the penalty that each hypothesis has, should it end   */
 } tfm_search_batch;
 
 /* Tokens that a source of so many may be translated to, EOS counted; at least 1. */

@@ -86,6 +86,19 @@ static view plan_view(const batch *b, tfm_arena *arena)
     };
 }
 
+static void plan_coverage(batch *b, tfm_arena *arena)
+{
+    const tfm_workspace *w = b->w;
+    size_t cells;
+
+    if (!tfm_mul(b->source_rows, w->options.beam, &cells)) arena->bad = true;
+    b->heads = tfm_arena_floats(arena, w->transformer.weights->options.n_heads, cells);
+    b->heads_at = tfm_arena_take(arena, b->slots, sizeof *b->heads_at);
+    b->coverage = tfm_arena_take(arena, b->most_rows, sizeof *b->coverage);
+    b->view.covered = tfm_arena_floats(arena, cells, 1);
+    b->spare.covered = tfm_arena_floats(arena, cells, 1);
+}
+
 static void plan_choice(batch *b, tfm_arena *arena)
 {
     size_t picks;
@@ -127,6 +140,7 @@ static void plan(batch *b, tfm_arena *arena)
     b->positions = tfm_arena_take(arena, b->most_rows, sizeof *b->positions);
     b->queries = tfm_arena_take(arena, b->most_rows + 1, sizeof *b->queries);
     plan_choice(b, arena);
+    if (w->options.coverage > 0.0f) plan_coverage(b, arena);
 }
 
 /* ---------------------------------------------------------------------------------------------------- begin ---- */

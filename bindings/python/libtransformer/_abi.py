@@ -183,6 +183,8 @@ class tfm_decoder_options(Structure):
         ("alignment", c_uint32),
         ("alignment_layer", c_uint32),
         ("alignment_head", c_uint32),
+        ("coverage", c_float),
+        ("replace_unknown", c_uint32),
     ]
 
 

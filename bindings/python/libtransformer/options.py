@@ -157,6 +157,11 @@ class TranslatorOptions(TypedDict, total=False):
     alignment: TFM_ALIGNMENT_*: tfm_decoder_alignment() has results; default none
     alignment_layer: decoder layer, from 1, whose attention on the source is looked at; 0: the last; default 0
     alignment_head: its head, from 1; 0: the mean of all; default 0
+    coverage: beta of the coverage penalty (Wu et al. 2016): a finished hypothesis' score has beta times the sum over
+        source tokens of log(min(what its tokens' attention on it sums to, 1)) added, of the attention that predicts
+        them in the layer and head above; not for samples; 0: none; >= 0, default 0
+    replace_unknown: nonzero: a word of the text that has the unknown token becomes the source word that it is aligned
+        with; needs alignment; default 0
     """
 
     beam: int
@@ -187,6 +192,8 @@ class TranslatorOptions(TypedDict, total=False):
     alignment: int
     alignment_layer: int
     alignment_head: int
+    coverage: float
+    replace_unknown: int
 
 
 class TrainerOptions(TypedDict, total=False):
