@@ -282,13 +282,33 @@ static void write_arguments(void)
         "evaluate\n--hyp\na\n--ref\nb\n--tokenize\nintl",
         "average\n-o\nx\n--\n-a\nb",
         "bench\ngemm\n--threads\n2",
-        "tokenizer\nlearn\n-ox\n--vocab-size=300\n--quiet"};
+        "tokenizer\nlearn\n-ox\n--vocab-size=300\n--quiet",
+        "attention\n--model\nm\n--src-text\na b\n--kind=cross\n--layer\n2\n--heads\n1,3-4\n-ox.svg",
+        "report\na.csv\nb.csv\n-o\nc.html"};
     char name[16];
 
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         snprintf(name, sizeof name, "%zu", i);
         write_text("arguments", name, lines[i]);
     }
+}
+
+static void write_logs(void)
+{
+    static const char header[] = "event,step,epoch,seconds,loss,nll,learning_rate,gradient_norm,source_tokens,target_tokens,"
+                                 "tokens_per_s,valid_nll,valid_perplexity,valid_bleu\n";
+    static const char *const rows[] = {
+        "step,1,0,0.5,6.5,6.25,1e-05,2,10,20,100.5,,,\nvalid,1,0,0.6,,,,,,,,6,403.4,1.5\ndone,1,0,0.7,,,,,,,,,,\n",
+        "step,5,0,9,2,2,1e-5,2,1,2,3,,,\nstep,6,0,10,2,2,1e-5,2,1,2,3,,,\nstep,5,0,1,nan,inf,-1e400,2,1,2,3,,,\nstep,6",
+        "\"step\",\"1\",0,x,\"a\"\"b\",,,,,,,,,,,,\n\nstep,,,\n\"valid\",1e99,0,-5,,,,,,,,1,1,1\nstep,1e99,,,,,,,,,,,,\n"};
+    char name[16], text[1024];
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        snprintf(name, sizeof name, "%zu", i);
+        snprintf(text, sizeof text, "%s%s", header, rows[i]);
+        write_text("log", name, text);
+    }
+    write_text("log", "old", "loss,extra,event,step\n2.5,x,step,1\n");
 }
 
 int main(int argc, char **argv)
@@ -303,5 +323,6 @@ int main(int argc, char **argv)
     write_texts();
     write_structs();
     write_arguments();
+    write_logs();
     return 0;
 }
