@@ -209,6 +209,15 @@ async function hasOtherViews(browser) {
   await page.check("[value=words]");
   const words = (side) => new Set(data.tokens[side].map((t) => t.word)).size;
   check("words", await count(page, ".token") === words("source") + words("target"));
+  const pieces = (side, word) => data.tokens[side].map((t, i) => (t.word === word ? i : -1)).filter((i) => i >= 0);
+  const longest = [...Array(words("target")).keys()].sort((a, b) => pieces("target", b).length - pieces("target", a).length)[0];
+  const ofWord = (word) => pieces("target", longest).flatMap((i) => pieces("source", word).map((j) => kind("cross").weights[0][1][i][j]))
+    .reduce((sum, w) => sum + w, 0) / pieces("target", longest).length;
+  await page.hover(`.token >> nth=${longest}`);
+  const share = Math.max(...[...Array(words("source")).keys()].map(ofWord));
+  const told = await text(page, "#readout");
+  check("to a word goes the sum, from a word the mean", pieces("target", longest).length > 1
+    && told.includes(` ${(100 * share).toFixed(share < 0.0995 ? 1 : 0)} %`), told, share);
   check("words are whole", (await page.$$eval(".token text", (nodes) => nodes.map((t) => t.textContent))).some((t) => t.includes("fuenf")));
   await page.done();
 }
@@ -291,10 +300,13 @@ async function showsTheTraining(browser) {
   check("coloured", (await looks(page, "#chart-loss svg")).coloured > 0.003);
 
   const box = await (await page.$("#chart-rate svg")).boundingBox();
+  const placed = () => page.$$eval(".chart", (all) => all.map((node) => node.offsetTop).join());
+  const calm = await placed();
   await page.mouse.move(box.x + rate[30][0], box.y + 100);
   const said = await text(page, "#chart-rate .values");
   check("pointing tells values", said.startsWith(`step ${steps[30].step}`)
     && near(Number(said.match(/training ([\d.e-]+)/)[1]), steps[30].learning_rate, 1e-3 * steps[30].learning_rate), said);
+  check("and nothing moves", await placed() === calm);
   check("in every chart", await count(page, ".cursor[visibility=visible]") === 6 && (await text(page, "#chart-loss .values")).startsWith("step 3"));
   await page.mouse.move(2, 2);
   check("until the pointer leaves", await count(page, ".cursor[visibility=visible]") === 0 && (await text(page, "#chart-loss .values")).startsWith("last"));
@@ -302,11 +314,15 @@ async function showsTheTraining(browser) {
   await page.keyboard.press("ArrowLeft");
   check("by keyboard", (await text(page, "#chart-loss .values")).startsWith("step 59"), await text(page, "#chart-loss .values"));
 
-  const before = await points(page, "#chart-loss .curve.thin");
-  await page.click("#chart-loss button");
-  const after = await points(page, "#chart-loss .curve.thin");
-  check("a logarithmic scale", after.length === before.length && after.some((p, i) => Math.abs(p[1] - before[i][1]) > 2)
-    && await page.getAttribute("#chart-loss button", "aria-pressed") === "true");
+  // Where the rate of step 10 lies between those of steps 1 and 60, of which it is 10 and some times.
+  const share = async (scale) => {
+    const y = (await points(page, "#chart-rate .curve")).map((p) => p[1]), v = steps.map((s) => scale(s.learning_rate));
+    return near((y[9] - y[0]) / (y[59] - y[0]), (v[9] - v[0]) / (v[59] - v[0]), 0.01);
+  };
+  check("a linear scale", await share((v) => v) && !await share(Math.log));
+  await page.click("#chart-rate button");
+  check("a logarithmic scale", await share(Math.log) && !await share((v) => v)
+    && await page.getAttribute("#chart-rate button", "aria-pressed") === "true");
   await page.check("#axis [value=Time]");
   check("over time", (await page.$$eval("#chart-loss text", (all) => all.map((node) => node.textContent))).some((label) => label.includes(":")));
 

@@ -17,7 +17,7 @@ function unitsOf(side) {
   for (const [at, token] of data.tokens[side].entries()) {
     const last = units.at(-1);
     const goesOn = last !== undefined && last.word === token.word;
-    if (goesOn && state.words) { last.text += token.text; last.to = at + 1; }
+    if (goesOn && state.words) Object.assign(last, { text: last.text.replace(/^␣$/, "") + token.text, to: at + 1 });
     else units.push({ text: token.text, word: token.word, goesOn, from: at, to: at + 1 });
   }
   return units;

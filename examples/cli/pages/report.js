@@ -170,7 +170,7 @@ function drawChart(chart) {
   for (const line of lines) drawLine(clip, line, chart.place);
   chart.cursor = make("line", { class: "cursor", y1: TOP, y2: HEIGHT - BOTTOM, visibility: "hidden" });
   chart.svg.append(clip, chart.cursor);
-  tell(chart);
+  reserve(chart);
 }
 
 // -------------------------------------------------------------------------------------------------- cursor ----
@@ -205,6 +205,17 @@ function tell(chart) {
     chart.cursor.setAttribute("x2", x);
   }
   chart.cursor.setAttribute("visibility", at === null ? "hidden" : "visible");
+}
+
+// Room for the values at a cursor, so that nothing moves when they come and go.
+function reserve(chart) {
+  const at = state.cursor;
+  chart.values.style.minHeight = "";
+  state.cursor = chart.place.xs[1];
+  tell(chart);
+  chart.values.style.minHeight = `${chart.values.offsetHeight}px`;
+  state.cursor = at;
+  tell(chart);
 }
 
 // Every chart shows the same moment.
