@@ -67,7 +67,15 @@ awk -F '|' 'NR == 4 { exit !($3 > 0 && $3 < 50 && $4 < $5) }' "$out/trees/result
 python3 -c 'import sys, xml.dom.minidom as x; sys.exit(len(x.parse(sys.argv[1]).getElementsByTagName("path")) < 4)' \
     "$out/trees/results.svg" || fail "results.svg of parsing"
 
-for script in multi30k ablations g2p wmt14 parsing; do
+run table1.sh --dry-run --out "$out/table1"
+lines "$out/table1/results.md" 5
+awk -F '\t' '$1 == "recurrent" && $5 != $2 || $1 != "recurrent" && $5 != 1 || $3 <= 0 || $4 <= 0 { bad = 1 } END { exit bad || NR != 12 }' \
+    "$out/table1/results.tsv" || fail "table 1: $(cat "$out/table1/results.tsv")"
+for figure in time memory; do
+    python3 -c 'import sys, xml.dom.minidom as x; x.parse(sys.argv[1])' "$out/table1/$figure.svg" || fail "$figure.svg"
+done
+
+for script in multi30k ablations g2p wmt14 parsing table1; do
     "$experiments/$script.sh" --help 2> "$out/log" || fail "$script --help"
     grep -q '^Usage' "$out/log" || fail "$script --help"
     if "$experiments/$script.sh" --no-such-option 2> "$out/log"; then fail "$script takes anything"; fi
