@@ -69,7 +69,7 @@ points() # COLUMN THEORY_COLUMN IN_SCALE
         END {
             for (i = 1; i <= NR; i++) {
                 split(row[i], f, "\t")
-                printf "%s%s\t%s\tsolid\t%s\t%s\n", f[1], f[5] > 1 ? ", n steps in sequence" : "", color[f[1]], f[2], f[y]
+                printf "%s%s\t%s\tsolid\t%s\t%s\n", f[1], (f[5] > 1 ? ", n steps in sequence" : ""), color[f[1]], f[2], f[y]
                 t = f[theory] * last[f[1]]
                 if (t < low || (!in_scale && f[1] !~ /attention/)) continue
                 printf "%s: %s\t%s\tdashed\t%s\t%.6g\n", f[1], in_scale ? law[f[1]] : "formulas", color[f[1]], f[2], t
