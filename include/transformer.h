@@ -726,6 +726,13 @@ typedef struct tfm_request {
     const tfm_text *term_lines;     /* words or phrases that must appear, as text: those of the first sentence, then
                                        those of the second, and so on; NULL: terms */
     const tfm_ids *terms;           /* the same as ids; used when n_terms is not NULL */
+    const size_t *term_times;       /* of each term, how often it must appear, neither more nor less; 0: at least once; NULL:
+                                       0 for all */
+    const size_t *n_placeholders;   /* [n] how many placeholders each line has; NULL: none have any */
+    const tfm_text *placeholders;   /* tags, variables and such that stand in the lines, each named once for its line: those of
+                                       the first line, then those of the second, and so on. A translation has them as often
+                                       as the line, unchanged, and with white space as there where letters or digits
+                                       touch them; they count as terms */
 } tfm_request;
 
 /* Fills *request with zeros; pass sizeof *request. NULL is ignored. since 0.2 */
@@ -737,9 +744,11 @@ TFM_API void tfm_request_init(tfm_request *request, size_t struct_size);
  * that of a fresh beam. A prefix takes a decoding step for each token. The prefix of an empty source is not used.
  * Terms come in any order, and may overlap. Hypotheses without some of them may not end; the beam is shared out among
  * those that have as many tokens of them (Post and Vilar 2018), so it should be wider than their number. A translation
- * that reached the longest output may lack terms; it has no EOS then. Not for samples.
+ * that reached the longest output may lack terms; it has no EOS then. Not for samples. Placeholders are terms of their
+ * tokens, and counted as these: what other tokens may spell alike is not counted.
  * returns as those; TFM_E_INVALID also for a prefix as long as the longest output, or with EOS in it, for
- *         terms that are empty or too many, and for terms of samples. since 0.2
+ *         terms that are empty or too many, and for terms of samples; for a placeholder that its line has not, or that
+ *         the tokenizer cannot write, which it names. since 0.2
  */
 TFM_API tfm_status tfm_decoder_run(tfm_decoder *decoder, const tfm_request *request, tfm_error *error);
 

@@ -730,18 +730,12 @@ public:
     /* terms[i]: phrases that must appear in the translation of line i. */
     void translate_with_terms(const texts &lines, const std::vector<std::vector<std::string>> &terms)
     {
-        std::vector<std::size_t> n;
-        std::vector<std::string_view> all;
-        for (const auto &some : terms) {
-            n.push_back(some.size());
-            all.insert(all.end(), some.begin(), some.end());
-        }
-        const texts flat(all);
-        tfm_request r = request(lines.size(), terms.size(), "terms");
-        r.lines = lines.data();
-        r.n_terms = n.data();
-        r.term_lines = flat.data();
-        run(r);
+        run_with(lines, terms, "terms", &tfm_request::n_terms, &tfm_request::term_lines);
+    }
+    /* placeholders[i]: what stands in line i and comes into its translation as often, unchanged. */
+    void translate_with_placeholders(const texts &lines, const std::vector<std::vector<std::string>> &placeholders)
+    {
+        run_with(lines, placeholders, "placeholders", &tfm_request::n_placeholders, &tfm_request::placeholders);
     }
     /* Results of the last translation. */
     std::size_t count(std::size_t sentence) const noexcept { return tfm_decoder_count(get(), sentence); }
@@ -836,6 +830,22 @@ private:
         tfm_request_init(&r, sizeof r);
         r.n = sources;
         return r;
+    }
+    void run_with(const texts &lines, const std::vector<std::vector<std::string>> &groups, const char *name,
+                  const std::size_t *tfm_request::*n, const tfm_text *tfm_request::*items)
+    {
+        std::vector<std::size_t> sizes;
+        std::vector<std::string_view> all;
+        for (const auto &some : groups) {
+            sizes.push_back(some.size());
+            all.insert(all.end(), some.begin(), some.end());
+        }
+        const texts flat(all);
+        tfm_request r = request(lines.size(), groups.size(), name);
+        r.lines = lines.data();
+        r.*n = sizes.data();
+        r.*items = flat.data();
+        run(r);
     }
     template <class F, class Lists> void call_pairs(F *function, const Lists &sources, const Lists &targets)
     {

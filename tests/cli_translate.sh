@@ -115,6 +115,12 @@ check "samples again: the same" cmp out samples
 works "other samples" "${sample[@]}" --seed 4
 check "other samples" test "$(cmp -s out samples; echo $?)" = 1
 refused "top-k without temperature" 1 "temperature is 0" "${translate[@]}" --input two --top-k 5
+printf 'one {0}\ntwo\n{1} {0} <b>two</b>\n' > marked
+works "placeholders" "${translate[@]}" --input marked --beam 24 --placeholder '\{[0-9]\}' --placeholder '</?b>'
+check "placeholders: one in the first line" equal "$(sed -n 1p out | grep -o '{0}')" "{0}"
+check "placeholders: none in the second" equal "$(sed -n 2p out)" zwei
+check "placeholders: all in the third" equal "$(sed -n 3p out | grep -Eo '\{[01]\}|</?b>' | sort | tr '\n' ' ')" "</b> <b> {0} {1} "
+refused "no pattern" 2 "is no pattern: " "${translate[@]}" --input marked --placeholder '('
 works "coverage" "${translate[@]}" --input two --coverage 0.3 --scores
 cut -f 2 out > covered
 check "coverage: what is learned stays" cmp covered <(head -n 2 plain)

@@ -195,7 +195,7 @@ static const struct {
     {sizeof(tfm_pretokenize_options), sizeof(tfm_pretokenize_options), init_pretokenize, use_pretokenize_options},
     {sizeof(tfm_measure_options), sizeof(tfm_measure_options), init_measure, use_measure_options},
     {sizeof(tfm_load_options), sizeof(tfm_load_options), init_load, use_load_options},
-    {sizeof(tfm_request), sizeof(tfm_request), init_request, use_request},
+    {sizeof(tfm_request), offsetof(tfm_request, term_times), init_request, use_request},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds, ROOM = 1024 };
 

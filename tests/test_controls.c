@@ -68,13 +68,24 @@ static bool occurs(const int32_t *ids, size_t n, int32_t id)
     return false;
 }
 
+/* From left to right, without overlaps. */
+static size_t times_in(const int32_t *ids, size_t n, const tfm_ids *term)
+{
+    size_t found = 0, at = 0;
+
+    while (at + term->size <= n) {
+        const bool here = !memcmp(ids + at, term->data, term->size * sizeof *ids);
+        found += here;
+        at += here ? term->size : 1;
+    }
+    return found;
+}
+
 static bool has_terms(const int32_t *ids, size_t n)
 {
     for (size_t i = 0; i < terms.n; i++) {
-        const tfm_ids *term = &terms.phrases[i];
-        size_t at = 0;
-        while (at + term->size <= n && memcmp(ids + at, term->data, term->size * sizeof *ids)) at++;
-        if (at + term->size > n) return false;
+        const size_t found = times_in(ids, n, &terms.phrases[i]), most = terms.times ? terms.times[i] : 0;
+        if (most ? found != most : !found) return false;
     }
     return true;
 }
@@ -89,6 +100,13 @@ static void change(double row[TINY_V], const int32_t *ids, size_t n, const void 
         if (o->no_repeat_ngram && would_repeat(ids, n, id, o->no_repeat_ngram)) row[id] = -INFINITY;
         for (size_t i = 0; i < o->n_forbidden; i++)
             if (completes(ids, n, id, o->forbidden[i])) row[id] = -INFINITY;
+    }
+    for (int32_t id = 0; terms.times && id < TINY_V; id++) {
+        int32_t with[TINY_LONGEST + 1];
+        memcpy(with, ids, n * sizeof *ids);
+        with[n] = id;
+        for (size_t i = 0; i < terms.n; i++)
+            if (terms.times[i] && times_in(with, n + 1, &terms.phrases[i]) > terms.times[i]) row[id] = -INFINITY;
     }
     if (n + 1 < at_least(o) || !has_terms(ids, n)) row[TFM_EOS] = -INFINITY;
 }
@@ -141,7 +159,8 @@ static void check_search(void)
     tiny_enumerate(&t, longest_of(&t.options));
     drop_without_terms();
     const tfm_request request = {
-        .n = 1, .sources = &t.source, .prefixes = &t.prefix, .n_terms = &terms.n, .terms = terms.phrases};
+        .n = 1, .sources = &t.source, .prefixes = &t.prefix, .n_terms = &terms.n, .terms = terms.phrases,
+        .term_times = terms.times};
     ck_assert_ok(tfm_search_run(search, &request, &error), error);
     if (t.n) check_best(search, 0);
     tfm_search_free(search);
@@ -212,17 +231,18 @@ START_TEST(wide_search_with_terms_finds_the_best_of_all_that_have_them)
 {
     static const int32_t a[] = {4, 4, 5}, b[] = {5, 3}, c[] = {3};
     static const tfm_ids all[] = {{c, 1}, {a, 2}, {b, 2}, {a, 3}, {a, 1}, {a + 1, 2}, {b, 1}, {b, 1}, {c, 1}};
+    static const size_t times[] = {1, 0, 2, 1, 1, 2, 1};
     size_t some = 0;
 
-    for (unsigned i = 0; i < 72; i++) {
+    for (unsigned i = 0; i < 144; i++) {
         tiny_begin(&t, 2000 + i);
         set_controls(i % 4 ? i * 5 : i % 3);
         t.options.n_forbidden = 0;
         t.options.max_ratio = 0.0f;
-        terms = (tfm_terms){all + i % 7, 1 + i % 3};
+        terms = (tfm_terms){all + i % 7, 1 + i % 3, i % 2 ? times + i % 5 : NULL};
         check_search();
         some += t.n > 0;
-        terms.n = 0;
+        terms = (tfm_terms){NULL, 0, NULL};
         tiny_end(&t);
     }
     ck_assert_uint_gt(some, 40);

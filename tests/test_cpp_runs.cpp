@@ -219,6 +219,19 @@ START_TEST(what_is_forbidden_does_not_come)
 }
 END_TEST
 
+START_TEST(placeholders_stay)
+{
+    const tfm::model m = trained_model(100);
+    tfm::decoder_options o;
+
+    o.beam = 16;
+    tfm::decoder d(m, o);
+    d.translate_with_placeholders({"thank {0} you", "please"}, {{"{0}"}, {}});
+    ck_assert(d.text(0).find("{0}") != std::string_view::npos && d.text(1) == "bitte");
+    require_status(TFM_E_INVALID, "is not in line 1", [&] { d.translate_with_placeholders({"please"}, {{"{0}"}}); });
+}
+END_TEST
+
 START_TEST(words_are_aligned)
 {
     const tfm::model m = trained_model(100);
@@ -486,7 +499,7 @@ int main()
     return run_tests("cpp_runs",
                      {training_to_translation, data_is_reported, steps_are_those_of_a_run, a_checkpoint_goes_on,
                       trainers_move_with_their_lambdas, training_is_cancelled, what_progress_throws_comes_out_of_run,
-                      ranks_are_summed_by_a_lambda, trainers_tell_their_log, n_best_lists, pairs_are_scored, samples_are_repeatable, terms_appear, translations_begin_with_their_prefix, what_is_forbidden_does_not_come, words_are_aligned,
+                      ranks_are_summed_by_a_lambda, trainers_tell_their_log, n_best_lists, pairs_are_scored, placeholders_stay, samples_are_repeatable, terms_appear, translations_begin_with_their_prefix, what_is_forbidden_does_not_come, words_are_aligned,
                       attention_of_a_pair, translation_is_watched_and_cancelled, time_is_accounted_for,
                       attention_on_buffers, bleu_of_several_references, other_metrics_and_significance, scores_of_parses, measuring,
                       versions_agree});

@@ -235,7 +235,7 @@ END_TEST
 /* Terms of short lines go where they belong; a long line that has some is refused. */
 START_TEST(lines_with_terms_stay_whole)
 {
-    static const tfm_text terms[] = {LINE("mat"), LINE("log")};
+    static const tfm_text terms[] = {LINE("mat"), LINE("log"), LINE("log")};
     size_t n_terms[] = {1, 0, 0, 1};
     tfm_model *model = text_model_make();
     tfm_decoder *d = splitting_decoder(model, decoder_options(8));

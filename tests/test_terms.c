@@ -6,7 +6,7 @@
 
 static const int32_t a[] = {4, 4, 5}, b[] = {5, 6};
 static const tfm_ids phrases[] = {{a, 3}, {b, 2}};
-static const tfm_terms terms = {phrases, 2};
+static const tfm_terms terms = {phrases, 2, NULL};
 
 /* want: the next token of each term that is not there; progress: with one token more. */
 START_TEST(what_a_hypothesis_lacks)
@@ -64,7 +64,7 @@ START_TEST(the_beam_is_shared_out_by_progress)
 {
     static const int32_t one[] = {9};
     static const tfm_ids phrase = {one, 1};
-    const tfm_terms term = {&phrase, 1};
+    const tfm_terms term = {&phrase, 1, NULL};
     const tfm_decoder_options o = {.beam = BEAM, .n_best = 1};
     const tfm_allocator allocator = tfm_allocator_or_default(NULL);
     const tfm_ids pasts[] = {{one, 1}, {one, 0}};

@@ -4,6 +4,7 @@
 #include "console.h"
 #include "links.h"
 #include "model_args.h"
+#include "patterns.h"
 #include "phrases.h"
 #include "profile.h"
 #include "text_file.h"
@@ -20,7 +21,7 @@ typedef struct translate_args {
     const char *model, *input, *output, *prefixes, *terms;
     uint32_t n_best; /* 0: plain lines */
     uint32_t scores, token_scores, stats, replace_invalid, skip_checksum, stop, forbid_unknown;
-    string_list forbid;
+    string_list forbid, placeholders;
     links_args links;
     tfm_decoder_options decoder;
 } translate_args;
@@ -37,6 +38,10 @@ static const option_row rows[] = {
      "line i has words or phrases that must appear in the translation of line i, separated by tabs; use a beam wider "
      "than their tokens",
      OPTION_TEXT, AT(terms)},
+    {"placeholder", "REGEX",
+     "what matches in a line, a tag or a variable, comes into its translation as often, unchanged; give it several times "
+     "for several patterns (POSIX extended); use a wide beam as for --terms",
+     OPTION_LIST, AT(placeholders)},
     {"output", "FILE", "written as FILE.part and renamed when complete; default: standard output", OPTION_TEXT,
      AT(output)},
     {"replace-invalid", NULL, "invalid UTF-8 becomes U+FFFD instead of an error", OPTION_FLAG, AT(replace_invalid)},
@@ -120,6 +125,9 @@ typedef struct translation {
     text_writer output;
     text_lines chunk, chunk_prefixes, chunk_terms; /* terms: of all lines */
     size_t n_terms[CHUNK_LINES];
+    patterns patterns;
+    text_lines chunk_placeholders; /* of all lines */
+    size_t n_placeholders[CHUNK_LINES];
     uint64_t sentences, tokens; /* done; tokens are those of the best hypotheses */
     uint64_t split, cut_off;    /* sentences in parts; whose translation was too long */
     double load_seconds, seconds;
@@ -193,6 +201,13 @@ static int32_t note_done(void *user, size_t done, size_t total)
     return 0;
 }
 
+static size_t sum(const size_t *numbers, size_t n)
+{
+    size_t total = 0;
+    while (n > 0) total += numbers[--n];
+    return total;
+}
+
 /* Lines first .. first + n of the chunk. */
 static tfm_status translate_lines(translation *t, size_t first, size_t n)
 {
@@ -202,10 +217,12 @@ static tfm_status translate_lines(translation *t, size_t first, size_t n)
     r.lines = t->chunk.lines + first;
     if (t->args->prefixes) r.prefix_lines = t->chunk_prefixes.lines + first;
     if (t->args->terms) {
-        size_t skipped = 0;
-        for (size_t i = 0; i < first; i++) skipped += t->n_terms[i];
         r.n_terms = t->n_terms + first;
-        r.term_lines = t->chunk_terms.lines + skipped;
+        r.term_lines = t->chunk_terms.lines + sum(t->n_terms, first);
+    }
+    if (t->patterns.size > 0) {
+        r.n_placeholders = t->n_placeholders + first;
+        r.placeholders = t->chunk_placeholders.lines + sum(t->n_placeholders, first);
     }
     t->call_began = clock_seconds();
     t->call_done = 0;
@@ -235,24 +252,13 @@ static bool next_companion(text_reader *reader, const translation *t, size_t i, 
     return got > 0;
 }
 
-/* The parts of a line between tabs; returns how many. */
-static size_t add_terms(text_lines *terms, tfm_text line)
-{
-    const size_t before = terms->size;
-    for (size_t begin = 0, end = 0; end <= line.size; end++) {
-        if (end < line.size && line.data[end] != '\t') continue;
-        if (end > begin) text_lines_add(terms, (tfm_text){line.data + begin, end - begin});
-        begin = end + 1;
-    }
-    return terms->size - before;
-}
-
-/* Prefixes and terms of the lines of the chunk. */
+/* Prefixes, terms and placeholders of the lines of the chunk. */
 static bool read_companions(translation *t)
 {
     tfm_text line;
     text_lines_clear(&t->chunk_prefixes);
     text_lines_clear(&t->chunk_terms);
+    text_lines_clear(&t->chunk_placeholders);
     for (size_t i = 0; i < t->chunk.size; i++) {
         if (t->args->prefixes) {
             if (!next_companion(&t->prefixes, t, i, &line)) return false;
@@ -260,8 +266,10 @@ static bool read_companions(translation *t)
         }
         if (t->args->terms) {
             if (!next_companion(&t->terms, t, i, &line)) return false;
-            t->n_terms[i] = add_terms(&t->chunk_terms, line);
+            t->n_terms[i] = phrases_split(&t->chunk_terms, line);
         }
+        if (t->patterns.size > 0)
+            t->n_placeholders[i] = patterns_find(&t->patterns, &t->chunk_placeholders, t->chunk.lines[i]);
     }
     return true;
 }
@@ -357,6 +365,7 @@ static int run(void *place, const string_list *operands)
     if (args->stats) args->decoder.progress = note_done, args->decoder.progress_user = &t;
     int code = links_begin(&t.links, &args->decoder, &args->links);
     if (args->decoder.replace_unknown && !args->links.wanted) args->decoder.alignment = TFM_ALIGNMENT_OUTPUT;
+    if (!code) code = patterns_compile(&t.patterns, &args->placeholders);
     if (code) return code;
     code = open_all(&t);
     if (!code) code = translate_all(&t);
@@ -372,6 +381,8 @@ static int run(void *place, const string_list *operands)
     text_lines_clear(&t.chunk);
     text_lines_clear(&t.chunk_prefixes);
     text_lines_clear(&t.chunk_terms);
+    text_lines_clear(&t.chunk_placeholders);
+    patterns_free(&t.patterns);
     tfm_decoder_free(t.decoder);
     tfm_model_free(t.model);
     return code;

@@ -33,6 +33,17 @@ void phrases_add_id(phrases *p, int32_t id)
     *add(p, 1) = id;
 }
 
+size_t phrases_split(text_lines *terms, tfm_text line)
+{
+    const size_t before = terms->size;
+    for (size_t begin = 0, end = 0; end <= line.size; end++) {
+        if (end < line.size && line.data[end] != '\t') continue;
+        if (end > begin) text_lines_add(terms, (tfm_text){line.data + begin, end - begin});
+        begin = end + 1;
+    }
+    return terms->size - before;
+}
+
 void phrases_free(phrases *p)
 {
     for (size_t i = 0; i < p->size; i++) free((int32_t *)p->items[i].data);

@@ -3,6 +3,7 @@
 #define CLI_PHRASES_H
 
 #include "options.h"
+#include "text_file.h"
 
 #include <transformer.h>
 
@@ -14,6 +15,8 @@ typedef struct phrases {
 /* Adds a phrase; text that gives no ids is refused. Returns an exit code, and has reported what failed. */
 int phrases_add(phrases *p, const tfm_tokenizer *tokenizer, const char *text);
 void phrases_add_id(phrases *p, int32_t id);
+/* Adds the parts of a line between tabs; returns how many. */
+size_t phrases_split(text_lines *to, tfm_text line);
 void phrases_free(phrases *p);
 
 #endif

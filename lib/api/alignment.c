@@ -113,7 +113,6 @@ static tfm_status align_words(tfm_decoder *d, size_t source, const tfm_hypothesi
 {
     tfm_aligner *a = &d->aligner;
     const int32_t end = tfm_config_end(&d->model->weights.options, false);
-    const tfm_span *span = &d->spans[h->number];
     const tfm_side_words from = words_of(&d->sources, source);
     tfm_ids ids = h->ids;
     tfm_status status = tfm_decoder_known_ids(d, &ids, error);
@@ -122,7 +121,7 @@ static tfm_status align_words(tfm_decoder *d, size_t source, const tfm_hypothesi
     if (!tfm_grow(&d->allocator, &a->words, &a->word_capacity, ids.size, sizeof *a->words)) return no_memory(1, error);
     status = tfm_words_of_ids(a->words, d->model->tokenizer, ids, end, &a->text, error);
     if (status) return status;
-    const tfm_text text = {d->text + span->first, span->size};
+    const tfm_text text = {a->text.data, ids.size ? a->text.size : 0};
     const tfm_side_words to = {tfm_count_words(text), ids.size, a->words};
     if (!put_words(&a->results, h->number, &to, &from, a->score)) return no_memory(1, error);
     if (!d->options.replace_unknown) return TFM_OK;

@@ -41,6 +41,7 @@ tfm_status tfm_decoder_create(tfm_decoder **out, const tfm_model *model, const t
     if (!d) return tfm_fail(error, TFM_E_NOMEM, "decoder: no memory for %zu bytes", sizeof *d);
     *d = (tfm_decoder){.allocator = a, .options = o, .model = model};
     d->sources.allocator = d->targets.allocator = d->terms.allocator = a;
+    d->placeholders.encoded.allocator = d->placeholders.text.allocator = a;
     d->parts.allocator = d->parts.trial.allocator = a;
     status = begin(d, error);
     if (status) tfm_decoder_free(d);
@@ -58,6 +59,7 @@ void tfm_decoder_free(tfm_decoder *decoder)
     tfm_encoded_free(&decoder->targets);
     tfm_encoded_free(&decoder->terms);
     tfm_parts_free(&decoder->parts);
+    tfm_placeholders_free(&decoder->placeholders);
     tfm_aligner_free(&decoder->aligner);
     tfm_score_free(decoder->score);
     tfm_search_free(decoder->search);

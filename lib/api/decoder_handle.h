@@ -5,6 +5,7 @@
 #include "api/aligner.h"
 #include "api/encode_lines.h"
 #include "api/model_handle.h"
+#include "api/placeholders.h"
 #include "api/split_lines.h"
 #include "decode/score.h"
 #include "decode/search.h"
@@ -29,6 +30,7 @@ struct tfm_decoder {
     size_t span_capacity;
     int32_t *known; /* ids of a hypothesis, those without a text replaced */
     size_t known_capacity;
+    tfm_placeholders placeholders;
     tfm_aligner aligner; /* used when the options ask for alignments */
 };
 
@@ -64,6 +66,8 @@ tfm_status tfm_decoder_join_line(tfm_decoder *d, size_t line, tfm_error *error);
 /* Aligns the results of n sentences, and, when the sources were text, their words; for options that ask for it. */
 tfm_status tfm_decoder_align(tfm_decoder *decoder, size_t n, const tfm_ids *sources, const tfm_text *lines,
                              tfm_error *error);
+/* Writes the texts of n sentences anew, with white space around placeholders as in their lines. */
+tfm_status tfm_decoder_space_placeholders(tfm_decoder *d, const tfm_request *request, tfm_error *error);
 /* Writes the text of hypothesis number anew, with the aligned words of the line for those that have the unknown token.
  * words: of the ids. */
 tfm_status tfm_decoder_copy_unknown(tfm_decoder *d, size_t number, tfm_ids ids, const uint32_t *words, tfm_text line,

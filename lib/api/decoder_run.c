@@ -39,6 +39,24 @@ static tfm_status count_terms(size_t *total, const tfm_decoder *d, const tfm_req
     return TFM_OK;
 }
 
+static tfm_status count_placeholders(tfm_decoder *d, const tfm_request *r, tfm_error *error)
+{
+    size_t total = 0;
+
+    d->placeholders.n = 0;
+    for (size_t i = 0; r->n_placeholders && i < r->n; i++)
+        if (!tfm_add(total, r->n_placeholders[i], &total)) total = SIZE_MAX;
+    if (!total) return TFM_OK;
+    if (!r->placeholders || !r->lines)
+        return tfm_fail(error, TFM_E_INVALID, "%s is NULL, the number of placeholders %zu",
+                        r->lines ? "placeholders" : "lines", total);
+    if (d->options.temperature > 0.0f)
+        return tfm_fail(error, TFM_E_INVALID, "placeholders are for searches, but temperature is %g: set it to 0",
+                        (double)d->options.temperature);
+    d->placeholders.n = total;
+    return TFM_OK;
+}
+
 /* A tfm_search_watch of a decoder. */
 static tfm_status end_source(void *user, size_t source, tfm_error *error)
 {
@@ -94,14 +112,18 @@ static tfm_status run(tfm_decoder *d, const tfm_request *request, tfm_error *err
     tfm_decoder_clear_texts(d);
     tfm_status status = count_terms(&n_terms, d, &r, error);
 
+    if (!status) status = count_placeholders(d, &r, error);
     if (!status) status = encode(&r.sources, &d->sources, d, r.lines, r.n, &source, error);
-    if (!status && r.lines) status = fit_lines(d, &r, &source, error);
-    if (!status) status = encode(&r.prefixes, &d->targets, d, r.prefix_lines, r.n, &prefix, error);
     if (!status && n_terms) status = encode(&r.terms, &d->terms, d, r.term_lines, n_terms, &term, error);
     if (!n_terms) r.n_terms = NULL;
+    if (!status && d->placeholders.n)
+        status = tfm_placeholders_take(&d->placeholders, &r, n_terms, d->model->tokenizer, error);
+    if (!status && r.lines) status = fit_lines(d, &r, &source, error);
+    if (!status) status = encode(&r.prefixes, &d->targets, d, r.prefix_lines, r.n, &prefix, error);
     if (!status && d->parts.n) status = tfm_parts_spread(&d->parts, &r, error);
     if (!status) status = tfm_search_run(d->search, &r, error);
-    return status || !align ? status : tfm_decoder_align(d, request->n, r.sources, request->lines, error);
+    if (!status && align) status = tfm_decoder_align(d, request->n, r.sources, request->lines, error);
+    return status || !d->placeholders.n ? status : tfm_decoder_space_placeholders(d, request, error);
 }
 
 tfm_status tfm_decoder_run(tfm_decoder *decoder, const tfm_request *request, tfm_error *error)

@@ -170,6 +170,36 @@ tfm_status tfm_decoder_copy_unknown(tfm_decoder *d, size_t number, tfm_ids ids, 
     return status;
 }
 
+static tfm_status space_text(tfm_decoder *d, const tfm_hypothesis *h, tfm_text line, const tfm_text *placeholders,
+                             size_t n, tfm_error *error)
+{
+    const tfm_span span = d->spans[h->number];
+    const tfm_buffer *text = &d->placeholders.text;
+    const size_t first = d->text_size;
+
+    tfm_placeholders_space(&d->placeholders, (tfm_text){d->text + span.first, span.size}, line, placeholders, n);
+    if (text->bad) return tfm_fail(error, TFM_E_NOMEM, "no memory for a text of %zu bytes", span.size);
+    const tfm_status status = make_room(d, text->size + 1, h->number, error);
+    if (status) return status;
+    if (text->size) memcpy(d->text + first, text->data, text->size);
+    d->text_size += text->size;
+    end_text(d, first, h->number);
+    return TFM_OK;
+}
+
+tfm_status tfm_decoder_space_placeholders(tfm_decoder *d, const tfm_request *request, tfm_error *error)
+{
+    const tfm_text *placeholders = request->placeholders;
+    tfm_status status = TFM_OK;
+    tfm_hypothesis h;
+
+    for (size_t s = 0; s < request->n; placeholders += request->n_placeholders[s++])
+        for (size_t rank = 0; !status && request->n_placeholders[s] && tfm_decoder_get(d, s, rank, &h); rank++)
+            status = space_text(d, &h, request->lines[s], placeholders, request->n_placeholders[s], error);
+    if (status) tfm_search_clear(d->search);
+    return status;
+}
+
 void tfm_decoder_free_texts(tfm_decoder *d)
 {
     const tfm_allocator *a = &d->allocator;

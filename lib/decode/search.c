@@ -157,7 +157,9 @@ static tfm_status check_terms(const tfm_terms *terms, size_t index, tfm_error *e
         return tfm_fail(error, TFM_E_INVALID, "n_terms[%zu] is %zu, not in 0..%d", index, terms->n, TFM_MOST_TERMS);
     for (size_t i = 0; i < terms->n; i++) {
         if (!terms->phrases[i].size) return tfm_fail(error, TFM_E_INVALID, "term %zu of sentence %zu is empty", i, index);
-        if (!tfm_add(total, terms->phrases[i].size, &total)) total = SIZE_MAX;
+        size_t tokens;
+        const size_t times = terms->times && terms->times[i] ? terms->times[i] : 1;
+        if (!tfm_mul(times, terms->phrases[i].size, &tokens) || !tfm_add(total, tokens, &total)) total = SIZE_MAX;
     }
     if (total <= TFM_MOST_TERM_TOKENS) return TFM_OK;
     return tfm_fail(error, TFM_E_INVALID, "the terms of sentence %zu have %zu tokens, more than %d", index, total,
@@ -174,7 +176,7 @@ static tfm_status take_terms(tfm_search *s, const tfm_request *r, tfm_error *err
     if (!tfm_grow(&s->w->allocator, &s->terms, &s->term_capacity, r->n, sizeof *s->terms)) return no_room(s, error);
     for (size_t i = 0; !status && i < r->n; i++) {
         if (!tfm_add(total, r->n_terms[i], &total)) total = SIZE_MAX;
-        s->terms[i] = (tfm_terms){terms, r->n_terms[i]};
+        s->terms[i] = (tfm_terms){terms, r->n_terms[i], r->term_times ? r->term_times + (terms - r->terms) : NULL};
         status = r->n_terms[i] > TFM_MOST_TERMS ? TFM_OK
                                                 : tfm_workspace_check_targets(s->w, terms, r->n_terms[i], "terms", error);
         if (!status) status = check_terms(&s->terms[i], i, error);

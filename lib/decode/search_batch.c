@@ -77,7 +77,7 @@ static const int32_t *forced_at(const batch *b, size_t row)
 static void want(const batch *b, size_t row, const tfm_past *past, bool forced)
 {
     b->pasts[row] = past->ids;
-    tfm_terms_want(&b->wanted[row], forced ? &(tfm_terms){NULL, 0} : &b->slot[b->owner[row]].terms, past->ids);
+    tfm_terms_want(&b->wanted[row], forced ? &(tfm_terms){NULL, 0, NULL} : &b->slot[b->owner[row]].terms, past->ids);
 }
 
 /* Applies what was asked for to a strip of the row; true: its token is given. */
@@ -306,7 +306,7 @@ static void begin_sentence(batch *b, const tfm_order *o)
     s->min_length = tfm_masks_min_length(&b->w->options, o->length);
     s->beam.max_length = tfm_search_longest_output(b->w, o->length);
     b->outputs_left -= s->beam.max_length;
-    s->terms = b->terms ? b->terms[o->index] : (tfm_terms){NULL, 0};
+    s->terms = b->terms ? b->terms[o->index] : (tfm_terms){NULL, 0, NULL};
     s->prefix = b->prefixes ? b->prefixes[o->index] : (tfm_ids){NULL, 0};
     tfm_beam_start(&s->beam, s->prefix.size);
     tfm_pack_add(&b->source, b->sources[o->index]);

@@ -23,11 +23,23 @@ static bool stands_at(const tokens *t, size_t i, const tfm_ids *phrase, size_t n
     return true;
 }
 
-static bool contains(const tokens *t, const tfm_ids *phrase)
+/* How often it stands there, without overlaps. */
+static size_t count(const tokens *t, const tfm_ids *phrase)
 {
-    for (size_t i = 0; i + phrase->size <= t->n; i++)
-        if (stands_at(t, i, phrase, phrase->size)) return true;
-    return false;
+    size_t n = 0;
+
+    for (size_t i = 0; i + phrase->size <= t->n;)
+        if (stands_at(t, i, phrase, phrase->size)) {
+            n++;
+            i += phrase->size;
+        } else i++;
+    return n;
+}
+
+/* How often it must. */
+static size_t times(const tfm_terms *terms, size_t i)
+{
+    return terms->times && terms->times[i] ? terms->times[i] : 1;
 }
 
 /* The most tokens of the phrase, but not all, that the hypothesis ends with. */
@@ -43,10 +55,15 @@ void tfm_terms_want(tfm_wanted *wanted, const tfm_terms *terms, tfm_ids past)
 {
     const tokens t = tokens_of(past, -1);
 
-    wanted->n = 0;
+    wanted->n = wanted->n_banned = 0;
     for (size_t i = 0; i < terms->n; i++) {
         const tfm_ids *phrase = &terms->phrases[i];
-        if (!contains(&t, phrase)) wanted->picks[wanted->n++] = (tfm_pick){NAN, phrase->data[begun(&t, phrase)]};
+        const int32_t last = phrase->data[phrase->size - 1];
+        const tokens more = tokens_of(past, last);
+        if (count(&t, phrase) < times(terms, i))
+            wanted->picks[wanted->n++] = (tfm_pick){NAN, phrase->data[begun(&t, phrase)]};
+        else if (terms->times && terms->times[i] && count(&more, phrase) > times(terms, i))
+            wanted->banned[wanted->n_banned++] = last;
     }
 }
 
@@ -55,6 +72,10 @@ void tfm_terms_see(tfm_wanted *wanted, int32_t eos, float *logits, size_t first,
     const size_t end = (size_t)eos - first; /* wraps when EOS stands before */
 
     if (wanted->n && end < n) logits[end] = -INFINITY;
+    for (size_t i = 0; i < wanted->n_banned; i++) {
+        const size_t at = (size_t)wanted->banned[i] - first;
+        if (at < n) logits[at] = -INFINITY;
+    }
     for (size_t i = 0; i < wanted->n; i++) {
         const size_t at = (size_t)wanted->picks[i].token - first;
         if (at < n) wanted->picks[i].logit = logits[at];
@@ -68,9 +89,9 @@ size_t tfm_terms_progress(const tfm_terms *terms, tfm_ids past, int32_t token)
 
     for (size_t i = 0; i < terms->n; i++) {
         const tfm_ids *phrase = &terms->phrases[i];
-        const bool there = contains(&t, phrase);
-        const size_t n = there ? 0 : begun(&t, phrase);
-        if (there) whole += phrase->size;
+        const size_t most = times(terms, i), there = count(&t, phrase);
+        const size_t n = there < most ? begun(&t, phrase) : 0;
+        whole += phrase->size * (there < most ? there : most);
         if (n > part) part = n;
     }
     return whole + part;

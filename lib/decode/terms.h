@@ -15,17 +15,21 @@ enum { TFM_MOST_TERMS = 64, TFM_MOST_TERM_TOKENS = 256 }; /* of a sentence: phra
 typedef struct tfm_terms {
     const tfm_ids *phrases; /* none empty */
     size_t n;               /* up to TFM_MOST_TERMS */
+    const size_t *times;    /* NULL, or of each how often, neither more nor less; 0: at least once */
 } tfm_terms;
 
 /* What a hypothesis lacks: the next token of each term that it does not have, with the logit that it gets. */
 typedef struct tfm_wanted {
     size_t n; /* 0: it may end */
     tfm_pick picks[TFM_MOST_TERMS];
+    size_t n_banned; /* tokens that would make a term appear too often */
+    int32_t banned[TFM_MOST_TERMS];
 } tfm_wanted;
 
 void tfm_terms_want(tfm_wanted *wanted, const tfm_terms *terms, tfm_ids past);
 
-/* Columns first .. first + n of its row of logits: those of the wanted tokens are kept, EOS is masked where some are. */
+/* Columns first .. first + n of its row of logits: those of the wanted tokens are kept, EOS is masked where some are, and what is
+ * banned. */
 void tfm_terms_see(tfm_wanted *wanted, int32_t eos, float *logits, size_t first, size_t n);
 
 /* Tokens of terms that past with one more token has: those of the terms in it, and of the one that it may be within. */

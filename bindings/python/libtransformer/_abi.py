@@ -200,6 +200,9 @@ class tfm_request(Structure):
         ("n_terms", POINTER(c_size_t)),
         ("term_lines", POINTER(tfm_text)),
         ("terms", POINTER(tfm_ids)),
+        ("term_times", POINTER(c_size_t)),
+        ("n_placeholders", POINTER(c_size_t)),
+        ("placeholders", POINTER(tfm_text)),
     ]
 
 

@@ -93,13 +93,15 @@ class Translator(ExclusiveHandle):
         self._lent: "Optional[weakref.ref[Any]]" = None
 
     def translate(self, lines: Iterable[Line], *, prefixes: Optional[Iterable[Line]] = None,
-                  terms: Optional[Iterable[Iterable[Line]]] = None) -> List[str]:
+                  terms: Optional[Iterable[Iterable[Line]]] = None,
+                  placeholders: Optional[Iterable[Iterable[Line]]] = None) -> List[str]:
         """The best translation of each line. A blank line gives an empty one.
 
         prefixes: how each translation begins; "" leaves it open
         terms: for each line the words or phrases that must appear; use a beam wider than their tokens
+        placeholders: for each line what stands in it and must come into the translation as often, unchanged
         """
-        request = _request(texts, prefixes, terms, lines=texts(lines, "lines"))
+        request = _request(texts, prefixes, terms, placeholders, lines=texts(lines, "lines"))
 
         def work(owned: Owned) -> List[str]:
             checked(lib.tfm_decoder_run, owned, byref(request))
@@ -107,14 +109,15 @@ class Translator(ExclusiveHandle):
         return self._call(work)
 
     def nbest(self, lines: Iterable[Line], *, prefixes: Optional[Iterable[Line]] = None,
-              terms: Optional[Iterable[Iterable[Line]]] = None) -> List[List[Hypothesis]]:
+              terms: Optional[Iterable[Iterable[Line]]] = None,
+              placeholders: Optional[Iterable[Iterable[Line]]] = None) -> List[List[Hypothesis]]:
         """For each line its n_best translations (an option of the translator), the best first."""
-        return self._nbest(_request(texts, prefixes, terms, lines=texts(lines, "lines")))
+        return self._nbest(_request(texts, prefixes, terms, placeholders, lines=texts(lines, "lines")))
 
     def nbest_ids(self, sources: Iterable[Ids], *, prefixes: Optional[Iterable[Ids]] = None,
                   terms: Optional[Iterable[Iterable[Ids]]] = None) -> List[List[Hypothesis]]:
         """The same for sequences of ids; sources contain EOS if they shall."""
-        return self._nbest(_request(sequences, prefixes, terms, sources=sequences(sources, "sources")))
+        return self._nbest(_request(sequences, prefixes, terms, None, sources=sequences(sources, "sources")))
 
     def _nbest(self, request: tfm_request) -> List[List[Hypothesis]]:
         def work(owned: Owned) -> List[List[Hypothesis]]:
@@ -190,7 +193,8 @@ def _progress_callback(usage: Usage, function: Optional[Callable[[int, int], obj
 
 
 def _request(arrange: Callable[[Any, str], Any], prefixes: Optional[Iterable[Any]],
-             terms: Optional[Iterable[Iterable[Any]]], **source: Any) -> tfm_request:
+             terms: Optional[Iterable[Iterable[Any]]], placeholders: Optional[Iterable[Iterable[Any]]],
+             **source: Any) -> tfm_request:
     """What to translate, as C reads it; it keeps its arrays. arrange: texts or sequences."""
     (field, array), = source.items()
     request = tfm_request()
@@ -201,11 +205,13 @@ def _request(arrange: Callable[[Any, str], Any], prefixes: Optional[Iterable[Any
     if prefixes is not None:
         given["prefix_lines" if text else "prefixes"] = arrange(prefixes, "prefixes")
         same_length(array, list(given.values())[-1], f"{field} and prefixes")
-    if terms is not None:
-        lists = [list(some) for some in terms]
-        same_length(array, lists, f"{field} and terms")
-        given["n_terms"] = (c_size_t * len(lists))(*map(len, lists))
-        given["term_lines" if text else "terms"] = arrange([term for some in lists for term in some], "terms")
+    for name, flat, groups in (("terms", "term_lines" if text else "terms", terms),
+                               ("placeholders", "placeholders", placeholders)):
+        if groups is not None:
+            lists = [list(some) for some in groups]
+            same_length(array, lists, f"{field} and {name}")
+            given["n_" + name] = (c_size_t * len(lists))(*map(len, lists))
+            given[flat] = arrange([item for some in lists for item in some], name)
     types: Any = tfm_request._fields_
     for name, values in given.items():
         setattr(request, name, cast(values, dict(types)[name]))

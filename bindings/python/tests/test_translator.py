@@ -82,6 +82,17 @@ def test_terms(book):
             translator.translate(ENGLISH[:2], terms=[[]])
 
 
+def test_placeholders(book):
+    with tfm.Translator(book, beam=20) as translator:
+        lines = ["<b>good night</b>", "good night"]
+        first, second = translator.translate(lines, placeholders=[["<b>", "</b>"], []])
+        assert first.count("<b>") == 1 and first.count("</b>") == 1 and "<" not in second
+        with pytest.raises(tfm.InvalidError, match="'<i>' is not in line 2"):
+            translator.translate(lines, placeholders=[[], ["<i>"]])
+        with pytest.raises(tfm.InvalidError, match="lines and placeholders"):
+            translator.translate(lines, placeholders=[[]])
+
+
 def test_samples(book):
     options = {"temperature": 3.0, "n_best": 6, "seed": 7}
     with tfm.Translator(book, **options) as a, tfm.Translator(book, **options, n_threads=2) as b:

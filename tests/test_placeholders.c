@@ -1,0 +1,230 @@
+/* Placeholders: they come as often as in their line, unchanged, with the white space of their line. */
+#include "api/placeholders.h"
+#include "decoder_models.h"
+
+static size_t count_in(tfm_text text, tfm_text what)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i + what.size <= text.size; i++) n += !memcmp(text.data + i, what.data, what.size);
+    return n;
+}
+
+static tfm_request request_of(const tfm_text *sources, size_t n, const size_t *n_placeholders,
+                              const tfm_text *placeholders)
+{
+    tfm_request r;
+
+    tfm_request_init(&r, sizeof r);
+    r.n = n;
+    r.lines = sources;
+    r.n_placeholders = n_placeholders;
+    r.placeholders = placeholders;
+    return r;
+}
+
+static const tfm_text tagged[] = {LINE("the <b>cat</b> sat"), LINE("{0} and {0} sat on {1}"), LINE("a dog"),
+                                  LINE("\xE2\xA6\x85URL\xE2\xA6\x86")};
+static const size_t n_tags[] = {2, 2, 0, 1};
+static const tfm_text tags[] = {LINE("<b>"), LINE("</b>"), LINE("{1}"), LINE("{0}"),
+                                LINE("\xE2\xA6\x85URL\xE2\xA6\x86")};
+static const size_t n_times[] = {1, 1, 1, 2, 1};
+
+START_TEST(translations_have_them_as_often_as_their_lines)
+{
+    tfm_model *model = text_model_make();
+    tfm_decoder_options o = decoder_options(16);
+    const tfm_request r = request_of(tagged, 4, n_tags, tags);
+
+    size_t whole_ones = 0;
+    o.n_best = 3;
+    o.n_threads = 1 + (uint32_t)_i;
+    o.alignment = (uint32_t)_i;
+    tfm_decoder *d = decoder_of(model, &o);
+    ck_assert_ok(tfm_decoder_run(d, &r, &error), error);
+    for (size_t s = 0, first = 0; s < 4; first += n_tags[s++])
+        for (size_t rank = 0; rank < 3; rank++) {
+            const bool whole = tfm_decoder_finished(d, s, rank); /* else some may be missing */
+            whole_ones += whole;
+            for (size_t k = first; k < first + n_tags[s]; k++) {
+                const size_t n = count_in(tfm_decoder_text(d, s, rank), tags[k]);
+                ck_assert_msg(whole ? n == n_times[k] : n <= n_times[k], "'%s': %s", tfm_decoder_text(d, s, rank).data,
+                              tags[k].data);
+            }
+        }
+    ck_assert_uint_ge(whole_ones, 7);
+    tfm_decoder_free(d);
+    tfm_model_free(model);
+}
+END_TEST
+
+/* Lines without any are translated as without the others. */
+START_TEST(other_lines_are_as_they_were)
+{
+    tfm_model *model = text_model_make();
+    const tfm_decoder_options o = decoder_options(16);
+    const tfm_request r = request_of(tagged, 4, n_tags, tags);
+    tfm_decoder *d = decoder_of(model, &o), *plain = decoder_of(model, &o);
+
+    ck_assert_ok(tfm_decoder_run(d, &r, &error), error);
+    ck_assert_ok(tfm_decoder_translate(plain, &tagged[2], 1, &error), error);
+    same_results(d, 2, plain, 0);
+    tfm_decoder_free(plain);
+    tfm_decoder_free(d);
+    tfm_model_free(model);
+}
+END_TEST
+
+/* Terms and placeholders of a line, some of which come a given number of times. */
+START_TEST(terms_stay_beside_them)
+{
+    static const size_t n_terms[] = {1, 0, 1, 0}, times[] = {2, 0};
+    static const tfm_text terms[] = {LINE("mat"), LINE("log")};
+    tfm_model *model = text_model_make();
+    tfm_decoder *d;
+    tfm_decoder_options o = decoder_options(24);
+    tfm_request r = request_of(tagged, 4, n_tags, tags);
+
+    r.n_terms = n_terms;
+    r.term_lines = terms;
+    r.term_times = times;
+    d = decoder_of(model, &o);
+    ck_assert_ok(tfm_decoder_run(d, &r, &error), error);
+    ck_assert_uint_eq(count_in(tfm_decoder_text(d, 0, 0), terms[0]), 2);
+    ck_assert_uint_ge(count_in(tfm_decoder_text(d, 2, 0), terms[1]), 1);
+    ck_assert_uint_eq(count_in(tfm_decoder_text(d, 0, 0), tags[0]), 1);
+    tfm_decoder_free(d);
+    tfm_model_free(model);
+}
+END_TEST
+
+START_TEST(white_space_is_that_of_the_line)
+{
+    static const tfm_text line = LINE("Click <b>here</b>, or {0} \xC3\xA4."),
+                          marks[] = {LINE("<b>"), LINE("</b>"), LINE("{0}")};
+    static const char *const cases[][2] = {
+        {"Hier <b> dr\xC3\xBC\x63ken </b> , oder {0} .", "Hier <b>dr\xC3\xBC\x63ken</b> , oder {0} ."},
+        {"Hier<b>x</b>oder {0}", "Hier <b>x</b>oder {0}"},
+        {"{0}\xC3\xA4 und\xC3\xA4{0}", "{0} \xC3\xA4 und\xC3\xA4 {0}"},
+        {"<b>  </b>", "<b></b>"},
+        {"nichts", "nichts"},
+        {"", ""},
+    };
+    tfm_placeholders p = {.n = 0};
+    const tfm_allocator a = {.resize = NULL};
+
+    p.text.allocator = p.encoded.allocator = tfm_allocator_or_default(a.resize ? &a : NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const tfm_text in = {cases[i][0], strlen(cases[i][0])};
+        tfm_placeholders_space(&p, in, line, marks, 3);
+        ck_assert(!p.text.bad);
+        ck_assert_msg(p.text.size == strlen(cases[i][1]) && !memcmp(p.text.data, cases[i][1], p.text.size),
+                      "'%.*s', want '%s'", (int)p.text.size, p.text.data, cases[i][1]);
+    }
+    tfm_placeholders_free(&p);
+}
+END_TEST
+
+static void refuse(tfm_decoder *d, const tfm_request *r, const char *why)
+{
+    ck_assert_status(tfm_decoder_run(d, r, &error), TFM_E_INVALID, error);
+    ck_assert_msg(strstr(error.message, why), "'%s' does not say '%s'", error.message, why);
+    ck_assert_uint_eq(tfm_decoder_count(d, 0), 0);
+}
+
+START_TEST(what_cannot_stay_is_refused_by_name)
+{
+    static const tfm_text line = LINE("the cat"), absent = LINE("{0}"), none = {"", 0}, blank = LINE(" cat");
+    static const size_t one = 1;
+    static const int32_t ids[] = {5, TFM_EOS};
+    static const tfm_ids source = {ids, 2};
+    tfm_model *model = text_model_make();
+    tfm_decoder_options o = decoder_options(4);
+    tfm_decoder *d = decoder_of(model, &o);
+    tfm_request r = request_of(&line, 1, &one, &absent);
+
+    refuse(d, &r, "placeholder '{0}' is not in line 1");
+    r.placeholders = &none;
+    refuse(d, &r, "placeholder '' is not in line 1");
+    r.placeholders = NULL;
+    refuse(d, &r, "placeholders is NULL");
+    r.placeholders = &blank; /* the tokens of a text begin without a space */
+    ck_assert(tfm_decoder_run(d, &r, &error) == TFM_OK || strstr(error.message, "cannot be written: its tokens are"));
+    r.lines = NULL;
+    r.sources = &source;
+    refuse(d, &r, "lines is NULL");
+    tfm_decoder_free(d);
+    o.temperature = 1.0f;
+    d = decoder_of(model, &o);
+    r = request_of(&line, 1, &one, &line);
+    refuse(d, &r, "placeholders are for searches");
+    tfm_decoder_free(d);
+    tfm_model_free(model);
+}
+END_TEST
+
+/* A vocabulary that lacks a character writes it as unknown. */
+START_TEST(what_the_tokenizer_cannot_write_is_refused_by_name)
+{
+    static const tfm_text known[] = {LINE("the cat sat")}, line = LINE("the {0} sat"), mark = LINE("{0}");
+    static const size_t one = 1;
+    tfm_tokenizer_options to;
+    tfm_tokenizer *tokenizer;
+    tfm_model_options mo = small_options();
+
+    tfm_tokenizer_options_init(&to, sizeof to);
+    to.kind = TFM_TOKENIZER_SUBWORD_NMT;
+    ck_assert_ok(tfm_tokenizer_learn(&tokenizer, &to, known, 1, &error), error);
+    mo.vocab_size = tfm_tokenizer_vocab_size(tokenizer);
+    tfm_model *model = model_changed(&mo, tokenizer, NULL);
+    const tfm_decoder_options o = decoder_options(4);
+    tfm_decoder *d = decoder_of(model, &o);
+    const tfm_request r = request_of(&line, 1, &one, &mark);
+    refuse(d, &r, "placeholder '{0}' cannot be written");
+    tfm_decoder_free(d);
+    tfm_model_free(model);
+    tfm_tokenizer_free(tokenizer);
+}
+END_TEST
+
+START_TEST(every_allocation_may_fail)
+{
+    tfm_model *model = text_model_make();
+    const tfm_request r = request_of(tagged, 4, n_tags, tags);
+    tfm_status status = TFM_E_NOMEM;
+
+    for (size_t n = 0; status; n++) {
+        faulty f = {.fail_at = n};
+        const tfm_allocator a = {faulty_resize, &f};
+        tfm_decoder_options o = decoder_options(12);
+        tfm_decoder *d;
+        o.allocator = &a;
+        status = tfm_decoder_create(&d, model, &o, &error);
+        if (!status) status = tfm_decoder_run(d, &r, &error);
+        if (status) ck_assert_int_eq(status, TFM_E_NOMEM);
+        if (status && d) ck_assert_uint_eq(tfm_decoder_count(d, 0), 0);
+        tfm_decoder_free(d);
+        ck_assert_uint_eq(f.live, 0);
+    }
+    tfm_model_free(model);
+}
+END_TEST
+
+static Suite *placeholders_suite(void)
+{
+    Suite *suite = suite_create("placeholders");
+    TCase *tc = tcase_create("placeholders");
+
+    tcase_set_timeout(tc, 60);
+    tcase_add_loop_test(tc, translations_have_them_as_often_as_their_lines, 0, 2);
+    tcase_add_test(tc, other_lines_are_as_they_were);
+    tcase_add_test(tc, terms_stay_beside_them);
+    tcase_add_test(tc, white_space_is_that_of_the_line);
+    tcase_add_test(tc, what_cannot_stay_is_refused_by_name);
+    tcase_add_test(tc, what_the_tokenizer_cannot_write_is_refused_by_name);
+    tcase_add_test(tc, every_allocation_may_fail);
+    suite_add_tcase(suite, tc);
+    return suite;
+}
+
+TESTING_MAIN(placeholders_suite)
