@@ -48,6 +48,7 @@ for text, want, faults in (
         ("(S XX (X XX", "(TOP (S (A a) (X (B b))) (C c))", (True, True)),
         ("(S XX (X XX XX )S", "(TOP (S (A a) (X (B b) (C c))))", BRACKETS),
         ("(S XX XX XX )X )S", "(TOP (S (A a) (B b) (C c)))", BRACKETS),
+        ("(S XX )X (Y XX )Y XX )S", "(TOP (S (A a) (Y (B b)) (C c)))", BRACKETS),
         ("(S XX XX XX XX )S", "(TOP (S (A a) (B b) (C c)))", LENGTH),
         ("(S XX (X )X XX XX )S", "(TOP (S (A a) (B b) (C c)))", BRACKETS),
         (")S XX ( ) XX", "(TOP (A a) (B b) (C c))", (True, True)),

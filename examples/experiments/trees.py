@@ -75,8 +75,13 @@ def events(tree: Node) -> Iterator[Event]:
 
 def written(tree: Node) -> str:
     """The tree in brackets."""
-    pieces = {"open": lambda node: f" ({node.label}", "leaf": lambda leaf: f" ({leaf.tag} {leaf.word})", "close": lambda node: ")"}
-    return "".join(pieces[kind](what) for kind, what in events(tree)).strip()
+    pieces = []
+    for kind, what in events(tree):
+        if isinstance(what, Leaf):
+            pieces.append(f" ({what.tag} {what.word})")
+        else:
+            pieces.append(f" ({what.label}" if kind == "open" else ")")
+    return "".join(pieces).strip()
 
 
 def leaves(tree: Node) -> List[Leaf]:
@@ -120,9 +125,13 @@ DIALECTS = {"vinyals": Dialect("(", ")", False), "t2t": Dialect("", "/", True)}
 
 def linearized(tree: Node, dialect: Dialect) -> List[str]:
     """The symbols of what the root holds."""
-    symbols = {"open": lambda node: dialect.opening + node.label, "close": lambda node: dialect.closing + node.label,
-               "leaf": lambda leaf: leaf.tag if dialect.tags else WORD}
-    return [symbols[kind](what) for kind, what in events(tree) if what is not tree]
+    symbols = []
+    for kind, what in events(tree):
+        if isinstance(what, Leaf):
+            symbols.append(what.tag if dialect.tags else WORD)
+        elif what is not tree:
+            symbols.append((dialect.opening if kind == "open" else dialect.closing) + what.label)
+    return symbols
 
 
 class Faults(NamedTuple):
@@ -180,8 +189,8 @@ def restored(symbols: Iterable[str], words: List[Leaf], dialect: Dialect,
                 n_open[closed] -= 1
                 if closed == label:
                     break
-    bad |= len(open_nodes) != 1 or any(kind == "open" and what is not root and not what.children
-                                         for kind, what in events(root))
+    bad |= len(open_nodes) != 1 or any(isinstance(what, Node) and what is not root and not what.children
+                                         for _, what in events(root))
     root.children += words[used:]
     return without_empty(root), Faults(wanted != len(words), bad)
 
