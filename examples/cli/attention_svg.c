@@ -113,9 +113,9 @@ static void draw_legend(const figure *f)
     for (size_t h = 0; h < f->kind->shape[1]; h++) {
         if (!shown(f, h)) continue;
         fprintf(f->file, "<rect x='%.1f' y='%.1f' width='11' height='11' rx='2' fill='%s'/>", x, f->height - 25, head_color(h));
-        fprintf(f->file, "<text x='%.1f' y='%.1f' font-size='11'>%zu</text>\n", x + 15, f->height - 15, h + 1);
-        x += 40;
-        if (x > MARGIN + f->width - 30) break; /* more heads than any model of the paper */
+        fprintf(f->file, "<text x='%.1f' y='%.1f' font-size='11'>head %zu</text>\n", x + 15, f->height - 15, h + 1);
+        x += 68;
+        if (x > MARGIN + f->width - 50) break; /* more heads than any model of the paper */
     }
 }
 
