@@ -3,6 +3,7 @@
 const fs = require("fs");
 const path = require("path");
 const { chromium } = require("playwright-core");
+const { count, labels, looks, near, openPage, text } = require("./pictures_page.js");
 
 const [browserPath, folder] = process.argv.slice(2);
 const file = (name) => path.join(folder, name);
@@ -16,74 +17,7 @@ function check(name, good, ...seen) {
   console.log(`FAILED ${name}`, ...seen);
 }
 
-const near = (a, b, by) => Math.abs(a - b) <= by;
-
-// A page whose console, errors, dialogs and requests must stay silent.
-async function open(browser, name, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1300, height: 900 }, colorScheme: "light", ...options });
-  const page = await context.newPage();
-  const loud = [];
-  page.setDefaultTimeout(5000);
-  page.on("console", (message) => loud.push(message.text()));
-  page.on("pageerror", (error) => loud.push(error.stack));
-  page.on("dialog", (dialog) => { loud.push("a dialog"); dialog.dismiss(); });
-  page.on("request", (request) => {
-    if (request.url() !== `file://${file(name)}` && !request.url().startsWith("data:")) loud.push(request.url());
-  });
-  await page.goto(`file://${file(name)}`);
-  page.done = async () => {
-    check(`${name}: neither errors nor requests`, loud.length === 0, loud);
-    await context.close();
-  };
-  return page;
-}
-
-// Shares of an element's pixels as it is shown: coloured ones, and the mean lightness, 0 to 1.
-async function looks(page, selector) {
-  const element = await page.$(selector);
-  const png = (await element.screenshot()).toString("base64");
-  const box = await element.boundingBox();
-  const other = await page.context().newPage();
-  const seen = await other.evaluate(async (data) => {
-    const image = new Image();
-    image.src = `data:image/png;base64,${data}`;
-    await image.decode();
-    const canvas = document.createElement("canvas");
-    canvas.width = image.width;
-    canvas.height = image.height;
-    const pen = canvas.getContext("2d");
-    pen.drawImage(image, 0, 0);
-    const bytes = pen.getImageData(0, 0, image.width, image.height).data;
-    let coloured = 0, light = 0;
-    for (let i = 0; i < bytes.length; i += 4) {
-      const [most, least] = [Math.max(bytes[i], bytes[i + 1], bytes[i + 2]), Math.min(bytes[i], bytes[i + 1], bytes[i + 2])];
-      if (most - least > 60) coloured++;
-      light += (most + least) / 510;
-    }
-    const n = bytes.length / 4;
-    return { width: image.width, height: image.height, coloured: coloured / n, light: light / n };
-  }, png);
-  await other.close();
-  return { ...seen, bytes: png.length * 3 / 4, box };
-}
-
-// Labels of the picture that cover one another, those that leave the window, and the least size of letters.
-const labels = (page) => page.evaluate(() => {
-  const boxes = [...document.querySelectorAll("#picture .token text")].map((text) => [text.textContent, text.getBoundingClientRect(),
-    parseFloat(getComputedStyle(text).fontSize)]);
-  const covering = [];
-  for (let i = 0; i < boxes.length; i++)
-    for (let j = i + 1; j < boxes.length; j++) {
-      const [a, b] = [boxes[i][1], boxes[j][1]];
-      const deep = Math.min(Math.min(a.right, b.right) - Math.max(a.left, b.left), Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top));
-      if (deep > 0.5) covering.push([boxes[i][0], boxes[j][0], deep]);
-    }
-  return { n: boxes.length, covering, outside: boxes.filter(([, b]) => b.left < 0 || b.right > innerWidth).length,
-    smallest: Math.min(...boxes.map((b) => b[2])), wide: document.documentElement.scrollWidth > innerWidth };
-});
-
-const text = (page, selector) => page.$eval(selector, (node) => node.textContent);
-const count = (page, selector) => page.$$eval(selector, (nodes) => nodes.length);
+const open = (browser, name) => openPage(browser, file(name), check);
 
 // ------------------------------------------------------------------------------------------------ attention ----
 
@@ -109,8 +43,12 @@ async function showsTheWeights(browser) {
   check("opens with the last layer", (await text(page, "#title")) === "Encoder-decoder attention, layer 2 of 2");
   check("tokens", await count(page, ".token") === m + n, await count(page, ".token"));
   check("a line for each weight", await count(page, ".base path") === atLeast(cross.weights[1], LEAST_SHOWN));
-  const lines = await page.$$eval(".base path", (paths) => paths.map((p) => ({ ...p.dataset, width: +p.getAttribute("stroke-width"),
-    opacity: +p.getAttribute("stroke-opacity"), color: p.getAttribute("stroke") })));
+  const lines = await page.$$eval(".base path", (paths) => paths.map((p) => ({
+    ...p.dataset,
+    width: +p.getAttribute("stroke-width"),
+    opacity: +p.getAttribute("stroke-opacity"),
+    color: p.getAttribute("stroke")
+  })));
   const weight = (l) => cross.weights[1][l.head - 1][l.query][l.key];
   const sorted = lines.sort((a, b) => weight(a) - weight(b));
   check("thickness and opacity by weight", sorted.every((l, i) => !i || (l.width >= sorted[i - 1].width - 0.011
@@ -118,8 +56,10 @@ async function showsTheWeights(browser) {
   check("a colour for each head", new Set(lines.map((l) => l.color)).size === 2
     && lines.every((l) => l.color === lines.find((o) => o.head === l.head).color));
   const whole = await looks(page, "#picture svg");
-  check("the picture has its size, and colours", near(whole.width, whole.box.width, 2) && near(whole.height, whole.box.height, 2)
-    && whole.bytes > 5000 && whole.coloured > 0.005, whole);
+  check("the picture has its size, and colours",
+    near(whole.width, whole.box.width, 2) && near(whole.height, whole.box.height, 2) && whole.bytes > 5000
+      && whole.coloured > 0.005,
+    whole);
 
   await page.hover(".token >> nth=1");
   check("pointing isolates", await count(page, ".isolated") === 1 && await count(page, ".lines:not(.base) path")
@@ -129,7 +69,9 @@ async function showsTheWeights(browser) {
   check("less is coloured", alone.coloured < whole.coloured && alone.coloured > 0, alone.coloured, whole.coloured);
   const best = data.tokens.source.map((token, j) => [mean("cross", 2, 1, j), token.text]).sort((a, b) => b[0] - a[0])[0];
   const said = await text(page, "#readout");
-  check("and tells the numbers", said.startsWith(`${data.tokens.target[1].text} looks at ${best[1]} ${(100 * best[0]).toFixed(best[0] < 0.0995 ? 1 : 0)} %`),
+  check("and tells the numbers",
+    said.startsWith(
+      `${data.tokens.target[1].text} looks at ${best[1]} ${(100 * best[0]).toFixed(best[0] < 0.0995 ? 1 : 0)} %`),
     said, best);
   await page.mouse.move(5, 5);
   check("until the pointer leaves", await count(page, ".isolated") === 0);
@@ -148,7 +90,8 @@ async function obeysTheKeyboard(browser) {
   const trail = [];
   for (let i = 0; i < 20 && await focused() < 0; i++) {
     await page.keyboard.press("Tab");
-    trail.push(await page.evaluate(() => document.activeElement.name || document.activeElement.id || document.activeElement.tagName));
+    trail.push(await page.evaluate(
+      () => document.activeElement.name || document.activeElement.id || document.activeElement.tagName));
   }
   check("Tab passes all controls on its way to the tokens", await focused() === 0
     && ["theme", "kinds", "layers", "views", "heads"].every((name) => trail.includes(name)), trail);
@@ -162,7 +105,8 @@ async function obeysTheKeyboard(browser) {
   check("no further than the end", await focused() === await count(page, ".token") - 1);
   await page.keyboard.press("Enter");
   check("Enter keeps", await page.$eval(":focus", (node) => node.getAttribute("aria-pressed")) === "true");
-  check("what is focused has a name", (await page.$eval(":focus", (node) => node.getAttribute("aria-label"))).startsWith("key "));
+  check("what is focused has a name",
+    (await page.$eval(":focus", (node) => node.getAttribute("aria-label"))).startsWith("key "));
   await page.focus("#layers input:checked");
   await page.keyboard.press("ArrowLeft");
   check("layers by arrow keys", (await text(page, "#title")).endsWith("layer 1 of 2"));
@@ -186,11 +130,13 @@ async function hasOtherViews(browser) {
   check("no heads, no lines", await count(page, ".base path") === 0 && (await text(page, "#readout")) === "No head is chosen.");
   check("and nothing coloured", (await looks(page, "#picture svg")).coloured < 1e-4);
   await page.dblclick("#heads label >> nth=1");
-  check("a double click: that head alone", await count(page, ".base path") === atLeast(kind("cross").weights[1][1], LEAST_SHOWN));
+  check("a double click: that head alone",
+    await count(page, ".base path") === atLeast(kind("cross").weights[1][1], LEAST_SHOWN));
   await page.click("#heads button:text-is('all')");
 
   await page.check("[value=matrix]");
-  const cells = data.tokens.target.flatMap((_, i) => data.tokens.source.map((__, j) => mean("cross", 2, i, j))).filter((w) => w >= 0.0021);
+  const cells = data.tokens.target.flatMap((_, i) => data.tokens.source.map((__, j) => mean("cross", 2, i, j)))
+                  .filter((w) => w >= 0.0021);
   check("a cell for each weight", near(await count(page, "#picture g rect[data-query]"), cells.length, 2), cells.length);
   const box = await (await page.$(".field")).boundingBox();
   await page.mouse.move(box.x + box.width * 1.5 / n, box.y + box.height * 2.5 / m);
@@ -201,7 +147,8 @@ async function hasOtherViews(browser) {
   check("matrix: labels apart", flat.n === m + n && flat.covering.length === 0 && flat.outside === 0, flat);
 
   await page.check("[value=overview]");
-  check("a small picture of every head", await count(page, ".overview canvas") === 4 && (await looks(page, ".overview")).coloured > 0.01);
+  check("a small picture of every head",
+    await count(page, ".overview canvas") === 4 && (await looks(page, ".overview")).coloured > 0.01);
   await page.click("[aria-label='layer 1, head 2']");
   check("which a click opens", (await text(page, "#title")).endsWith("layer 1 of 2")
     && await count(page, ".base path") === atLeast(kind("cross").weights[0][1], LEAST_SHOWN));
@@ -211,14 +158,17 @@ async function hasOtherViews(browser) {
   check("words", await count(page, ".token") === words("source") + words("target"));
   const pieces = (side, word) => data.tokens[side].map((t, i) => (t.word === word ? i : -1)).filter((i) => i >= 0);
   const longest = [...Array(words("target")).keys()].sort((a, b) => pieces("target", b).length - pieces("target", a).length)[0];
-  const ofWord = (word) => pieces("target", longest).flatMap((i) => pieces("source", word).map((j) => kind("cross").weights[0][1][i][j]))
-    .reduce((sum, w) => sum + w, 0) / pieces("target", longest).length;
+  const ofWord = (word) => pieces("target", longest)
+                             .flatMap((i) => pieces("source", word).map((j) => kind("cross").weights[0][1][i][j]))
+                             .reduce((sum, w) => sum + w, 0)
+    / pieces("target", longest).length;
   await page.hover(`.token >> nth=${longest}`);
   const share = Math.max(...[...Array(words("source")).keys()].map(ofWord));
   const told = await text(page, "#readout");
   check("to a word goes the sum, from a word the mean", pieces("target", longest).length > 1
     && told.includes(` ${(100 * share).toFixed(share < 0.0995 ? 1 : 0)} %`), told, share);
-  check("words are whole", (await page.$$eval(".token text", (nodes) => nodes.map((t) => t.textContent))).some((t) => t.includes("fuenf")));
+  check("words are whole",
+    (await page.$$eval(".token text", (nodes) => nodes.map((t) => t.textContent))).some((t) => t.includes("fuenf")));
   await page.done();
 }
 
@@ -259,8 +209,9 @@ async function staysReadable(browser) {
 async function showsAnyText(browser) {
   const page = await open(browser, "hostile.html");
   check("hostile text is text", (await text(page, "#source")).startsWith("</script><script>alert(1)</script>")
-    && await count(page, "img") === 0 && await count(page, "script") === 3);
-  check("a right-to-left line begins on the right", await page.$eval("#target", (node) => getComputedStyle(node).direction) === "rtl");
+    && await count(page, "img") === 0 && await count(page, "script") === 4);
+  check("a right-to-left line begins on the right",
+    await page.$eval("#target", (node) => getComputedStyle(node).direction) === "rtl");
   check("tokens are shown", await count(page, ".token text") > 20);
   await page.done();
 
@@ -270,8 +221,12 @@ async function showsAnyText(browser) {
     const image = new Image();
     image.src = `data:image/svg+xml,${encodeURIComponent(svg)}`;
     await image.decode();
-    return { bad: tree.querySelector("parsererror") !== null, width: image.naturalWidth, wanted: +tree.documentElement.getAttribute("width"),
-      texts: [...tree.querySelectorAll("text")].map((node) => node.textContent).join("") };
+    return {
+      bad: tree.querySelector("parsererror") !== null,
+      width: image.naturalWidth,
+      wanted: +tree.documentElement.getAttribute("width"),
+      texts: [...tree.querySelectorAll("text")].map((node) => node.textContent).join("")
+    };
   }, fs.readFileSync(file("figure.svg"), "utf8"));
   check("a figure is a picture", !size.bad && size.width === Math.round(size.wanted) && size.texts.includes("<"), size);
   await figure.close();
@@ -282,10 +237,12 @@ async function showsAnyText(browser) {
 // The log itself: rows of an event as objects.
 function logRows(name, event) {
   const [header, ...rows] = fs.readFileSync(file(name), "utf8").trim().split("\n").map((line) => line.split(","));
-  return rows.filter((row) => row[0] === event).map((row) => Object.fromEntries(header.map((key, i) => [key, row[i] === "" ? null : +row[i]])));
+  return rows.filter((row) => row[0] === event)
+    .map((row) => Object.fromEntries(header.map((key, i) => [key, row[i] === "" ? null : +row[i]])));
 }
 
-const points = (page, selector) => page.$eval(selector, (path) => path.getAttribute("d").split(/[ML]/).slice(1).map((p) => p.split(" ").map(Number)));
+const points = (page, selector) =>
+  page.$eval(selector, (path) => path.getAttribute("d").split(/[ML]/).slice(1).map((p) => p.split(" ").map(Number)));
 
 async function showsTheTraining(browser) {
   const page = await open(browser, "run.html");
@@ -294,8 +251,10 @@ async function showsTheTraining(browser) {
     .join() === "chart-loss,chart-perplexity,chart-bleu,chart-rate,chart-norm,chart-speed");
   check("a point for each step, and for each validation", (await points(page, "#chart-rate .curve")).length === steps.length
     && await count(page, "#chart-loss .dot") === valid.length && await count(page, "#chart-bleu .dot") === valid.length);
-  const rate = await points(page, "#chart-rate .curve"), top = steps.findIndex((s) => s.learning_rate === Math.max(...steps.map((r) => r.learning_rate)));
-  check("the highest rate is highest", rate[top][1] === Math.min(...rate.map((p) => p[1])) && rate.every((p, i) => !i || p[0] > rate[i - 1][0]));
+  const rate = await points(page, "#chart-rate .curve"),
+        top = steps.findIndex((s) => s.learning_rate === Math.max(...steps.map((r) => r.learning_rate)));
+  check("the highest rate is highest",
+    rate[top][1] === Math.min(...rate.map((p) => p[1])) && rate.every((p, i) => !i || p[0] > rate[i - 1][0]));
   check("the summary", (await text(page, "#summary tr:nth-child(2)")).includes("60"));
   check("coloured", (await looks(page, "#chart-loss svg")).coloured > 0.003);
 
@@ -307,12 +266,17 @@ async function showsTheTraining(browser) {
   check("pointing tells values", said.startsWith(`step ${steps[30].step}`)
     && near(Number(said.match(/training ([\d.e-]+)/)[1]), steps[30].learning_rate, 1e-3 * steps[30].learning_rate), said);
   check("and nothing moves", await placed() === calm);
-  check("in every chart", await count(page, ".cursor[visibility=visible]") === 6 && (await text(page, "#chart-loss .values")).startsWith("step 3"));
+  check("in every chart",
+    await count(page, ".cursor[visibility=visible]") === 6
+      && (await text(page, "#chart-loss .values")).startsWith("step 3"));
   await page.mouse.move(2, 2);
-  check("until the pointer leaves", await count(page, ".cursor[visibility=visible]") === 0 && (await text(page, "#chart-loss .values")).startsWith("last"));
+  check("until the pointer leaves",
+    await count(page, ".cursor[visibility=visible]") === 0
+      && (await text(page, "#chart-loss .values")).startsWith("last"));
   await page.focus("#chart-loss svg");
   await page.keyboard.press("ArrowLeft");
-  check("by keyboard", (await text(page, "#chart-loss .values")).startsWith("step 59"), await text(page, "#chart-loss .values"));
+  check("by keyboard", (await text(page, "#chart-loss .values")).startsWith("step 59"),
+    await text(page, "#chart-loss .values"));
 
   // Where the rate of step 10 lies between those of steps 1 and 60, of which it is 10 and some times.
   const share = async (scale) => {
@@ -324,19 +288,24 @@ async function showsTheTraining(browser) {
   check("a logarithmic scale", await share(Math.log) && !await share((v) => v)
     && await page.getAttribute("#chart-rate button", "aria-pressed") === "true");
   await page.check("#axis [value=Time]");
-  check("over time", (await page.$$eval("#chart-loss text", (all) => all.map((node) => node.textContent))).some((label) => label.includes(":")));
+  check("over time",
+    (await page.$$eval("#chart-loss text", (all) => all.map((node) => node.textContent)))
+      .some((label) => label.includes(":")));
 
   check("samples", await count(page, "#samples article") === 6 && (await text(page, "#samples")).includes("step 10"));
-  check("samples are text", (await text(page, "#samples")).includes("<img src=x onerror=alert(1)>") && await count(page, "img") === 0);
+  check("samples are text",
+    (await text(page, "#samples")).includes("<img src=x onerror=alert(1)>") && await count(page, "img") === 0);
   check("no notes", !await page.isVisible("#notes"));
   const light = await looks(page, "body");
   await page.emulateMedia({ colorScheme: "dark" });
   check("report: dark", light.light > 0.8 && (await looks(page, "body")).light < 0.25);
   await page.emulateMedia({ media: "print" });
-  check("report: prints", (await looks(page, "body")).light > 0.9 && !await page.isVisible("#controls") && (await page.pdf()).length > 8000);
+  check("report: prints",
+    (await looks(page, "body")).light > 0.9 && !await page.isVisible("#controls") && (await page.pdf()).length > 8000);
   await page.emulateMedia({ media: "screen" });
   await page.setViewportSize({ width: 400, height: 800 });
-  check("report: a narrow window is not widened", await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+  check("report: a narrow window is not widened",
+    await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
   await page.done();
 }
 
@@ -344,19 +313,21 @@ async function comparesTrainings(browser) {
   const page = await open(browser, "both.html");
   const runs = () => page.$$eval("#chart-loss .curve", (all) => [...new Set(all.map((path) => path.dataset.run))].join());
   check("two trainings in a chart", await runs() === "run,other" && await count(page, "#summary tr") === 3);
-  check("in colours of their own", new Set(await page.$$eval("#chart-rate .curve", (all) => all.map((p) => p.getAttribute("stroke")))).size === 2);
+  check("in colours of their own",
+    new Set(await page.$$eval("#chart-rate .curve", (all) => all.map((p) => p.getAttribute("stroke")))).size === 2);
   await page.uncheck("#runs input >> nth=0");
   check("one alone", await runs() === "other");
   await page.check("#runs input >> nth=0");
   const notes = await text(page, "#notes");
-  check("damage is named with its line", notes.includes("other.csv, line 10: is cut off") && await page.isVisible("#notes"), notes);
+  check("damage is named with its line",
+    notes.includes("other.csv, line 10: is cut off") && await page.isVisible("#notes"), notes);
   await page.done();
 }
 
 async function main() {
   const browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox", "--disable-gpu"] });
-  for (const part of [showsTheWeights, obeysTheKeyboard, hasOtherViews, suitsItsSurroundings, staysReadable, showsAnyText, showsTheTraining,
-    comparesTrainings]) {
+  for (const part of [showsTheWeights, obeysTheKeyboard, hasOtherViews, suitsItsSurroundings, staysReadable,
+         showsAnyText, showsTheTraining, comparesTrainings]) {
     try {
       await part(browser);
     } catch (error) {

@@ -47,20 +47,51 @@ const defined = (values) => values.filter((v) => v !== null);
 // What a chart draws of a run: {kind, name, table, values, band, dots, style}.
 const training = (run, values, rest = {}) => ({ kind: "train", name: "training", table: run.steps, values, ...rest });
 const validation = (run, values) => ({ kind: "valid", name: "validation", table: run.valid, values, dots: true });
-const differs = (run) => run.steps.loss.some((v, i) => v !== null && run.steps.nll[i] !== null && Math.abs(v - run.steps.nll[i]) > 1e-3);
+const differs = (run) =>
+  run.steps.loss.some((v, i) => v !== null && run.steps.nll[i] !== null && Math.abs(v - run.steps.nll[i]) > 1e-3);
 
 const CHARTS = [
-  { id: "loss", title: "Loss", unit: "nats a target token", log: false, series: (run) => [
-    ...(alone && differs(run) ? [training(run, smooth(run.steps.loss), { name: "with label smoothing", style: "dashed" })] : []),
-    training(run, smooth(run.steps.nll), { band: [run.steps.nll_least, run.steps.nll_most], style: "thin" }),
-    validation(run, run.valid.nll)] },
-  { id: "perplexity", title: "Perplexity", unit: "", log: true, series: (run) => [
-    training(run, ifAny(smooth(run.steps.nll), Math.exp), { style: "thin" }), validation(run, ifAny(run.valid.nll, Math.exp))] },
-  { id: "bleu", title: "BLEU of the validation", unit: "percent", log: false, series: (run) => [validation(run, run.valid.bleu)] },
+  {
+    id: "loss",
+    title: "Loss",
+    unit: "nats a target token",
+    log: false,
+    series: (run) => [...(alone && differs(run) ?
+                          [training(run, smooth(run.steps.loss), { name: "with label smoothing", style: "dashed" })] :
+                          []),
+      training(run, smooth(run.steps.nll), { band: [run.steps.nll_least, run.steps.nll_most], style: "thin" }),
+      validation(run, run.valid.nll)]
+  },
+  {
+    id: "perplexity",
+    title: "Perplexity",
+    unit: "",
+    log: true,
+    series: (run) => [training(run, ifAny(smooth(run.steps.nll), Math.exp), { style: "thin" }),
+      validation(run, ifAny(run.valid.nll, Math.exp))]
+  },
+  {
+    id: "bleu",
+    title: "BLEU of the validation",
+    unit: "percent",
+    log: false,
+    series: (run) => [validation(run, run.valid.bleu)]
+  },
   { id: "rate", title: "Learning rate", unit: "", log: false, series: (run) => [training(run, run.steps.rate)] },
-  { id: "norm", title: "Norm of the gradient", unit: "before clipping", log: true, series: (run) => [
-    training(run, smooth(run.steps.norm))] },
-  { id: "speed", title: "Speed", unit: "target tokens a second", log: false, series: (run) => [training(run, run.steps.speed)] },
+  {
+    id: "norm",
+    title: "Norm of the gradient",
+    unit: "before clipping",
+    log: true,
+    series: (run) => [training(run, smooth(run.steps.norm))]
+  },
+  {
+    id: "speed",
+    title: "Speed",
+    unit: "target tokens a second",
+    log: false,
+    series: (run) => [training(run, run.steps.speed)]
+  },
 ];
 
 const shownRuns = () => data.runs.filter((run) => !state.hidden.has(run));
@@ -119,7 +150,9 @@ function bandPath(line, place) {
   const [least, most] = line.band;
   const there = line.x.map((_, i) => i).filter((i) => least[i] !== null && place.shows(least[i]));
   const point = (i, values) => `${place.x(line.x[i]).toFixed(1)} ${place.y(values[i]).toFixed(1)}`;
-  return there.length ? `M${there.map((i) => point(i, most)).join("L")}L${there.reverse().map((i) => point(i, least)).join("L")}Z` : "";
+  return there.length ?
+    `M${there.map((i) => point(i, most)).join("L")}L${there.reverse().map((i) => point(i, least)).join("L")}Z` :
+    "";
 }
 
 function frameOf(chart, lines, width) {
@@ -142,8 +175,9 @@ function drawAxes(svg, chart, place, width) {
   const n = Math.max(2, Math.floor((width - LEFT) / 110));
   for (const value of state.axis === "step" ? ticks(place.xs, n, false) : timeTicks(place.xs, n)) {
     const x = place.x(value);
-    svg.append(make("path", { class: "grid", d: `M${x} ${HEIGHT - BOTTOM}v5` }), make("text", { x, y: HEIGHT - 8,
-      "text-anchor": x > width - RIGHT - 20 ? "end" : "middle" }, state.axis === "step" ? value.toLocaleString("en") : time(value)));
+    svg.append(make("path", { class: "grid", d: `M${x} ${HEIGHT - BOTTOM}v5` }),
+      make("text", { x, y: HEIGHT - 8, "text-anchor": x > width - RIGHT - 20 ? "end" : "middle" },
+        state.axis === "step" ? value.toLocaleString("en") : time(value)));
   }
 }
 
@@ -153,7 +187,8 @@ function drawLine(svg, line, place) {
     "data-run": nameOf(line.run), "data-kind": line.kind }));
   if (!line.dots || line.values.length > 60) return;
   line.values.forEach((y, i) => {
-    if (y !== null && place.shows(y)) svg.append(make("circle", { class: "dot", cx: place.x(line.x[i]), cy: place.y(y), r: 4, fill: line.color }));
+    if (y !== null && place.shows(y))
+      svg.append(make("circle", { class: "dot", cx: place.x(line.x[i]), cy: place.y(y), r: 4, fill: line.color }));
   });
 }
 
@@ -241,11 +276,21 @@ function onKey(chart, event) {
 
 function addChart(options) {
   const values = make("p", { class: "values", "aria-live": "polite" });
-  const svg = make("svg", { role: "img", tabindex: "0", height: HEIGHT, "aria-label": `${options.title} over the training; arrow keys move along it` });
+  const svg = make("svg", {
+    role: "img",
+    tabindex: "0",
+    height: HEIGHT,
+    "aria-label": `${options.title} over the training; arrow keys move along it`
+  });
   const scale = make("button", { type: "button", "aria-pressed": String(options.log) }, "log scale");
   const title = make("header", {}, make("h2", {}, options.title), make("span", { class: "soft" }, options.unit), scale);
-  const chart = { ...options, values, svg, card: make("section", { class: "card chart", id: `chart-${options.id}`, "aria-label": options.title },
-    title, values, svg) };
+  const chart = {
+    ...options,
+    values,
+    svg,
+    card: make(
+      "section", { class: "card chart", id: `chart-${options.id}`, "aria-label": options.title }, title, values, svg)
+  };
   scale.addEventListener("click", () => {
     chart.log = !chart.log;
     scale.setAttribute("aria-pressed", String(chart.log));
@@ -257,66 +302,6 @@ function addChart(options) {
   svg.addEventListener("blur", () => moveCursor(null));
   byId("charts").append(chart.card);
   charts.push(chart);
-}
-
-// ----------------------------------------------------------------------------------------- summary, samples ----
-
-function best(values, better) {
-  let at = -1;
-  values.forEach((v, i) => { if (v !== null && (at < 0 || better(v, values[at]))) at = i; });
-  return at;
-}
-
-function summarise(run) {
-  const at = (table, values, i, change = (v) => v) => (i < 0 ? "–" : `${show(change(values[i]))} (step ${table.step[i].toLocaleString("en")})`);
-  const { steps, valid } = run, last = steps.step.length - 1;
-  const speeds = defined(steps.speed).sort((a, b) => a - b);
-  return [last < 0 ? "–" : steps.step[last].toLocaleString("en"), last < 0 ? "–" : show(steps.epoch[last] ?? 0),
-    last < 0 ? "–" : time(steps.seconds[last] ?? 0), last < 0 ? "–" : show(smooth(steps.nll).findLast((v) => v !== null) ?? NaN),
-    at(valid, valid.nll, best(valid.nll, (a, b) => a < b), Math.exp), at(valid, valid.bleu, best(valid.bleu, (a, b) => a > b)),
-    speeds.length ? Math.round(speeds[speeds.length >> 1]).toLocaleString("en") : "–"];
-}
-
-function drawSummary() {
-  const titles = ["training", "steps", "epochs", "time", "last loss", "best validation perplexity", "best BLEU", "tokens/s, median"];
-  byId("summary").append(make("tr", {}, ...titles.map((title) => make("th", { scope: "col" }, title))));
-  for (const run of data.runs) {
-    const swatch = make("i");
-    swatch.style.background = colorOf(run, "train");
-    byId("summary").append(make("tr", {}, make("td", {}, swatch, nameOf(run)), ...summarise(run).map((text) => make("td", {}, text))));
-  }
-}
-
-// Translations of one sentence: equal ones that follow each other are one entry, "250–750".
-function entriesOf(run, sample) {
-  const entries = [];
-  const rows = new Map(run.samples.filter((row) => row[1] === sample).map((row) => [row[0], row[4]])); // the last of a step counts
-  for (const [step, text] of [...rows].sort((a, b) => a[0] - b[0])) {
-    const last = entries.at(-1);
-    if (last && last.text === text) last.to = step;
-    else entries.push({ from: step, to: step, text });
-  }
-  return entries;
-}
-
-function drawSamples() {
-  const box = byId("samples");
-  const sources = new Map(data.runs.flatMap((run) => run.samples).map((row) => [`${row[2]}\u0000${row[3]}`, row]));
-  box.hidden = sources.size === 0;
-  box.append(make("h2", {}, "Sample translations"));
-  for (const [key, [, , source, reference]] of sources) {
-    const list = make("dl", {}, make("dt", {}, "source"), make("dd", { class: "source", dir: "auto" }, source),
-      make("dt", {}, "reference"), make("dd", { dir: "auto" }, reference));
-    for (const run of data.runs) {
-      const row = run.samples.find((r) => `${r[2]}\u0000${r[3]}` === key);
-      for (const { from, to, text } of row ? entriesOf(run, row[1]) : []) {
-        const steps = `step ${from}${to > from ? `–${to}` : ""}`;
-        list.append(make("dt", {}, alone ? steps : `${nameOf(run)}, ${steps}`),
-          make("dd", { dir: "auto", class: text === reference ? "exact" : "" }, text));
-      }
-    }
-    box.append(make("article", {}, list));
-  }
 }
 
 // ---------------------------------------------------------------------------------------------------- page ----
@@ -342,7 +327,12 @@ for (const [axis, name] of [["step", "Steps"], ["seconds", "Time"]])
   addKey("axis", "radio", name, axis === state.axis, () => { state.axis = axis; state.cursor = null; });
 byId("runs").hidden = alone;
 for (const run of data.runs)
-  addKey("runs", "checkbox", nameOf(run), true, (on) => { if (on) state.hidden.delete(run); else state.hidden.add(run); }, colorOf(run, "train"));
+  addKey("runs", "checkbox", nameOf(run), true, (on) => {
+    if (on)
+      state.hidden.delete(run);
+    else
+      state.hidden.add(run);
+  }, colorOf(run, "train"));
 drawNotes();
 drawSummary();
 CHARTS.forEach(addChart);
