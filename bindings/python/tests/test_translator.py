@@ -161,10 +161,10 @@ def test_attention_of_every_layer_and_head(translator, book):
     options = book.options
     for kind in tfm.AttentionKind:
         every = translator.attention_all("good night", "gute Nacht", kind=kind)
-        layers = options.n_encoder_layers if kind == tfm.AttentionKind.ENCODER else options.n_decoder_layers
-        assert tuple(every.shape[:2]) == (layers, options.n_heads)
+        layers = options["n_encoder_layers"] if kind == tfm.AttentionKind.ENCODER else options["n_decoder_layers"]
+        assert tuple(every.shape[:2]) == (layers, options["n_heads"])
         for layer in range(layers):
-            for head in range(options.n_heads):
+            for head in range(options["n_heads"]):
                 one = translator.attention("good night", "gute Nacht", kind=kind, layer=layer, head=head)
                 assert one.tolist() == every.tolist()[layer][head]
     with pytest.raises(tfm.InvalidError, match="target is empty"):
