@@ -56,7 +56,7 @@ check "other columns" says "r[0]['steps']['loss'] == [2.5, 2.25] and r[0]['steps
 
 # Cut off anywhere: every whole row is there, and the cut one is named.
 size=$(wc -c < a.csv) bad=0
-for ((n = ${#header} + 30; n < size; n += 23)); do
+for ((n = ${#header} + 30; n < size; n += 61)); do
     head -c "$n" a.csv > cut.csv
     "$tfm" report cut.csv --quiet > out 2> err || bad=$((bad + 1))
     whole=$(grep -c '^step,.*,,,$' cut.csv) last=$(awk 'END { print NR }' cut.csv)
