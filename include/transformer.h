@@ -712,6 +712,18 @@ TFM_API tfm_status tfm_decoder_translate(tfm_decoder *decoder, const tfm_text *l
 TFM_API tfm_status tfm_decoder_translate_ids(tfm_decoder *decoder, const tfm_ids *sources, size_t n_sources,
                                              tfm_error *error);
 
+/* How the translation of a sentence begins, while it is under way. Lent for the callback. Grows at the end. */
+typedef struct tfm_partial {
+    size_t sentence; /* its number in the request                                                              */
+    tfm_text text;   /* whole characters; empty without a tokenizer                                            */
+    tfm_ids ids;     /* of it; bytes of characters that are not yet whole are there already                    */
+} tfm_partial;
+
+/* Told between steps, on the thread of the call. Nonzero cancels: the call returns TFM_E_CANCELLED. */
+typedef int32_t (*tfm_decode_partial_fn)(void *user, const tfm_partial *partial);
+/* The same; the getters of results tell those of this sentence, which they lend until the callback returns. */
+typedef int32_t (*tfm_decode_sentence_fn)(void *user, const tfm_decoder *decoder, size_t sentence);
+
 /* Sentences to translate, and what their translations must keep to. Start from tfm_request_init(). */
 typedef struct tfm_request {
     uint32_t struct_size;           /* set by the _init function: how many bytes the caller knows             */
@@ -733,6 +745,10 @@ typedef struct tfm_request {
                                        the first line, then those of the second, and so on. A translation has them as often
                                        as the line, unchanged, and with white space as there where letters or digits
                                        touch them; they count as terms */
+    tfm_decode_partial_fn partial;  /* NULL, or told of each sentence as more of its best result is certain, and last
+                                       of all of it */
+    tfm_decode_sentence_fn sentence; /* NULL, or told of each sentence when it is done, whatever others do    */
+    void *user;                     /* passed to both                                                         */
 } tfm_request;
 
 /* Fills *request with zeros; pass sizeof *request. NULL is ignored. since 0.2 */
@@ -746,6 +762,13 @@ TFM_API void tfm_request_init(tfm_request *request, size_t struct_size);
  * those that have as many tokens of them (Post and Vilar 2018), so it should be wider than their number. A translation
  * that reached the longest output may lack terms; it has no EOS then. Not for samples. Placeholders are terms of their
  * tokens, and counted as these: what other tokens may spell alike is not counted.
+ * that reached the longest output may lack terms; it has no EOS then. Not for samples.
+ * Callbacks of the request are told as soon as something is sure: in greedy search and for a single sample of each
+ * token, in a beam of what all hypotheses that may still become the best have in common. What partial is told of a
+ * sentence later begins with what it was told before (but for SentencePiece models with rules for denormalising).
+ * In which order sentences come depends on what is translated together; their results do not. Alignments are not there
+ * yet, and what changes texts after the search, placeholders and replace_unknown, is TFM_E_UNSUPPORTED. After a callback
+ * cancels there are no results, but the sentences that it was told of before were final.
  * returns as those; TFM_E_INVALID also for a prefix as long as the longest output, or with EOS in it, for
  *         terms that are empty or too many, and for terms of samples; for a placeholder that its line has not, or that
  *         the tokenizer cannot write, which it names. since 0.2

@@ -272,6 +272,9 @@ using log_function = std::function<void(std::int32_t level, std::string_view mes
 using progress_function = std::function<bool(const tfm_progress &progress)>;
 /* true cancels the translation. */
 using decode_progress_function = std::function<bool(std::size_t done, std::size_t total)>;
+/* true cancels the translation: told of a sentence as it grows, in whole characters, or when it is done. */
+using partial_function = std::function<bool(std::size_t sentence, std::string_view text, ids_view ids)>;
+using sentence_function = std::function<bool(std::size_t sentence)>;
 /* Replaces the values by their sum over all ranks; throws when it cannot. */
 using reduce_function = std::function<void(span<float> values)>;
 
@@ -737,6 +740,21 @@ public:
     {
         run_with(lines, placeholders, "placeholders", &tfm_request::n_placeholders, &tfm_request::placeholders);
     }
+    /* The same, telling of each sentence when it is done, whose results can then be asked for, and as it grows. */
+    void run(tfm_request request, sentence_function sentence, partial_function partial = nullptr)
+    {
+        listeners own{hooks_->thrown, std::move(sentence), std::move(partial)};
+        if (own.sentence) request.sentence = on_sentence;
+        if (own.partial) request.partial = on_partial;
+        request.user = &own;
+        run(request);
+    }
+    void stream(const texts &lines, sentence_function sentence, partial_function partial = nullptr)
+    {
+        tfm_request r = request(lines.size(), lines.size());
+        r.lines = lines.data();
+        run(r, std::move(sentence), std::move(partial));
+    }
     /* Results of the last translation. */
     std::size_t count(std::size_t sentence) const noexcept { return tfm_decoder_count(get(), sentence); }
     std::string_view text(std::size_t sentence, std::size_t rank = 0) const noexcept
@@ -822,6 +840,23 @@ private:
     {
         detail::require(owner_ != nullptr, "the decoder was moved away");
         detail::call_back(hooks_->thrown, function, get(), args...);
+    }
+    struct listeners {
+        detail::carrier &thrown;
+        sentence_function sentence;
+        partial_function partial;
+    };
+    static std::int32_t on_sentence(void *user, const tfm_decoder *, std::size_t sentence) noexcept
+    {
+        listeners &own = *static_cast<listeners *>(user);
+        return own.thrown.run([&] { return own.sentence(sentence); });
+    }
+    static std::int32_t on_partial(void *user, const tfm_partial *p) noexcept
+    {
+        listeners &own = *static_cast<listeners *>(user);
+        return own.thrown.run([&] {
+            return own.partial(p->sentence, detail::view(p->text), ids_view(p->ids.data, p->ids.size));
+        });
     }
     static tfm_request request(std::size_t sources, std::size_t others, const char *name = "prefixes")
     {

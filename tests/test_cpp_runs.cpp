@@ -34,6 +34,37 @@ START_TEST(training_to_translation)
 }
 END_TEST
 
+START_TEST(sentences_are_told_of)
+{
+    const tfm::model m = trained_model(200);
+    tfm::decoder d(m);
+    std::vector<std::string> begun(english.size()), done(english.size());
+    std::size_t calls = 0;
+
+    d.stream(
+        english, [&](std::size_t i) { return done[i] = d.text(i), false; },
+        [&](std::size_t i, std::string_view text, tfm::ids_view ids) {
+            ck_assert(text.substr(0, begun[i].size()) == begun[i] && ids.size() > 0);
+            begun[i] = text;
+            return calls++, false;
+        });
+    ck_assert(done == german && begun == german && calls > 2 * english.size());
+    calls = 0;
+    require_status(TFM_E_CANCELLED, "cancelled at sentence",
+                   [&] { d.stream(english, [&](std::size_t) { return ++calls == 2; }); });
+    ck_assert_uint_eq(calls, 2);
+    ck_assert(d.count(0) == 0);
+    try {
+        d.stream(english, nullptr, [](std::size_t, std::string_view, tfm::ids_view) -> bool { throw 7; });
+        ck_abort_msg("nothing was thrown");
+    } catch (int thrown) {
+        ck_assert_int_eq(thrown, 7);
+    }
+    d.translate(english);
+    ck_assert(d.text(0) == german[0]);
+}
+END_TEST
+
 START_TEST(data_is_reported)
 {
     tfm::trainer t(small_model(), quick_training(1));
@@ -498,7 +529,8 @@ int main()
 {
     return run_tests("cpp_runs",
                      {training_to_translation, data_is_reported, steps_are_those_of_a_run, a_checkpoint_goes_on,
-                      trainers_move_with_their_lambdas, training_is_cancelled, what_progress_throws_comes_out_of_run,
+                      trainers_move_with_their_lambdas, training_is_cancelled, sentences_are_told_of,
+                      what_progress_throws_comes_out_of_run,
                       ranks_are_summed_by_a_lambda, trainers_tell_their_log, n_best_lists, pairs_are_scored, placeholders_stay, samples_are_repeatable, terms_appear, translations_begin_with_their_prefix, what_is_forbidden_does_not_come, words_are_aligned,
                       attention_of_a_pair, translation_is_watched_and_cancelled, time_is_accounted_for,
                       attention_on_buffers, bleu_of_several_references, other_metrics_and_significance, scores_of_parses, measuring,

@@ -73,7 +73,7 @@ RECORDS = {
     "tfm_parseval_row": "ParsevalRow",
     "tfm_parseval_result": "ParsevalResult",
 }
-INTERNAL = {"tfm_error", "tfm_allocator", "tfm_text", "tfm_ids", "tfm_parameter", "tfm_request", "tfm_parseval_options"}
+INTERNAL = {"tfm_error", "tfm_allocator", "tfm_text", "tfm_ids", "tfm_parameter", "tfm_request", "tfm_partial", "tfm_parseval_options"}
 # The package owns these: memory comes from malloc, user pointers are closures, and a trainer is iterated.
 NOT_OPTIONS = {"struct_size", "reserved", "reserved2", "reserved3", "allocator", "log_user", "progress_user", "reduce_user",
                "n_forbidden"}

@@ -143,11 +143,16 @@ static tfm_status align_all_words(tfm_decoder *d, size_t n_sentences, const tfm_
     return status;
 }
 
+void tfm_decoder_clear_alignments(tfm_decoder *d)
+{
+    d->aligner.results.n = 0;
+    tfm_score_clear(d->aligner.score);
+}
+
 tfm_status tfm_decoder_align(tfm_decoder *d, size_t n, const tfm_ids *sources, const tfm_text *lines, tfm_error *error)
 {
     tfm_status status;
 
-    d->aligner.results.n = 0;
     status = align_tokens(d, sources, n, error);
     if (!status && lines) status = align_all_words(d, n, lines, error);
     if (status) tfm_search_clear(d->search);

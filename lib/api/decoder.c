@@ -18,7 +18,6 @@ static tfm_status begin(tfm_decoder *d, tfm_error *error)
     status = tfm_search_create(&d->search, &transformer, d->pool, &d->options, a, error);
     if (!status) status = tfm_score_create(&d->score, tfm_search_workspace(d->search), error);
     if (!status) status = tfm_aligner_create(&d->aligner, tfm_search_workspace(d->search), a, error);
-    if (!status) tfm_decoder_watch(d);
     return status;
 }
 

@@ -32,6 +32,9 @@ struct tfm_decoder {
     size_t known_capacity;
     tfm_placeholders placeholders;
     tfm_aligner aligner; /* used when the options ask for alignments */
+    const tfm_request *request; /* of the call under way: what asks to be told */
+    int32_t *begun;             /* ids that a line in parts begins with */
+    size_t begun_capacity;
 };
 
 /* Reads a caller's options over the defaults, and refuses what the model cannot do. */
@@ -46,23 +49,29 @@ size_t tfm_decoder_longest_source(const tfm_decoder *d);
 tfm_status tfm_decoder_check_lengths(const tfm_decoder *d, const tfm_encoded *e, const char *side, bool source,
                                      tfm_error *error);
 
-/* Has the search tell what is done. */
-void tfm_decoder_watch(tfm_decoder *d);
+/* Has the search tell what is done, so that texts are written and who asked for it is told. */
+void tfm_decoder_watch(tfm_decoder *d, const tfm_request *request);
 
 /* The source that a sentence is, or, when its line was split, the first one, which has its results. */
 size_t tfm_decoder_source(const tfm_decoder *d, size_t sentence);
 /* What getters read; false: there is none. */
 bool tfm_decoder_get(const tfm_decoder *d, size_t sentence, size_t rank, tfm_hypothesis *out);
 
-/* The texts of a call; when the model has a tokenizer, each source's are written when it is done. */
-void tfm_decoder_clear_texts(tfm_decoder *d);
+/* Writes the texts of a source that is done, when the model has a tokenizer. */
 tfm_status tfm_decoder_write_texts(tfm_decoder *d, size_t source, tfm_error *error);
 void tfm_decoder_free_texts(tfm_decoder *d);
 /* A model may have more ids than its tokenizer: those become unknown ones, in the decoder's memory until the next. */
 tfm_status tfm_decoder_known_ids(tfm_decoder *d, tfm_ids *ids, tfm_error *error);
+/* Appends to d->text: the text of ids; where text stands behind `first`, the space that was before a part of a line;
+ * it and the text of a result of a part. */
+tfm_status tfm_decoder_append_ids(tfm_decoder *d, tfm_ids ids, tfm_error *error);
+tfm_status tfm_decoder_append_space(tfm_decoder *d, size_t first, size_t part, tfm_error *error);
+tfm_status tfm_decoder_append_part(tfm_decoder *d, size_t first, size_t part, size_t rank, tfm_error *error);
 /* Makes the results of a line that was split of those of its parts, texts included. */
 tfm_status tfm_decoder_join_line(tfm_decoder *d, size_t line, tfm_error *error);
 
+/* What was aligned before belongs to results that are gone. */
+void tfm_decoder_clear_alignments(tfm_decoder *d);
 /* Aligns the results of n sentences, and, when the sources were text, their words; for options that ask for it. */
 tfm_status tfm_decoder_align(tfm_decoder *decoder, size_t n, const tfm_ids *sources, const tfm_text *lines,
                              tfm_error *error);

@@ -3,7 +3,7 @@
 
 #include "base/arithmetic.h"
 
-#define REQUEST_SIZE_MIN (offsetof(tfm_request, terms) + sizeof(void *))
+#define REQUEST_SIZE_MIN (offsetof(tfm_request, terms) + sizeof(void *)) /* what callers of 0.2 know at least */
 
 void tfm_request_init(tfm_request *request, size_t struct_size)
 {
@@ -57,20 +57,12 @@ static tfm_status count_placeholders(tfm_decoder *d, const tfm_request *r, tfm_e
     return TFM_OK;
 }
 
-/* A tfm_search_watch of a decoder. */
-static tfm_status end_source(void *user, size_t source, tfm_error *error)
+/* What changes texts after the search would take back what callbacks were told. */
+static tfm_status check_callbacks(const tfm_decoder *d, const tfm_request *r, tfm_error *error)
 {
-    tfm_decoder *d = user;
-    tfm_parts *p = &d->parts;
-    const tfm_status status = tfm_decoder_write_texts(d, source, error);
-
-    if (status || !p->n || --p->left[p->lines[source]]) return status;
-    return tfm_decoder_join_line(d, p->lines[source], error);
-}
-
-void tfm_decoder_watch(tfm_decoder *d)
-{
-    tfm_search_set_watch(d->search, &(tfm_search_watch){.ended = end_source, .user = d});
+    if ((!r->partial && !r->sentence) || (!d->placeholders.n && !d->options.replace_unknown)) return TFM_OK;
+    return tfm_fail(error, TFM_E_UNSUPPORTED, "callbacks with %s, which changes texts when all are done: leave out one of them",
+                    d->placeholders.n ? "placeholders" : "replace_unknown");
 }
 
 /* Is there a line above the limit? Those with terms must be whole: the limit is theirs, and an error. */
@@ -108,11 +100,11 @@ static tfm_status run(tfm_decoder *d, const tfm_request *request, tfm_error *err
     const tfm_encode_rules source = {"line", replace, true, end, align}, term = {"term", replace, true, -1, false};
     tfm_request r = *request;
     size_t n_terms;
-    d->parts.n = 0;
-    tfm_decoder_clear_texts(d);
+    d->parts.n = d->text_size = 0;
     tfm_status status = count_terms(&n_terms, d, &r, error);
 
     if (!status) status = count_placeholders(d, &r, error);
+    if (!status) status = check_callbacks(d, &r, error);
     if (!status) status = encode(&r.sources, &d->sources, d, r.lines, r.n, &source, error);
     if (!status && n_terms) status = encode(&r.terms, &d->terms, d, r.term_lines, n_terms, &term, error);
     if (!n_terms) r.n_terms = NULL;
@@ -121,6 +113,8 @@ static tfm_status run(tfm_decoder *d, const tfm_request *request, tfm_error *err
     if (!status && r.lines) status = fit_lines(d, &r, &source, error);
     if (!status) status = encode(&r.prefixes, &d->targets, d, r.prefix_lines, r.n, &prefix, error);
     if (!status && d->parts.n) status = tfm_parts_spread(&d->parts, &r, error);
+    if (align) tfm_decoder_clear_alignments(d);
+    if (!status) tfm_decoder_watch(d, request);
     if (!status) status = tfm_search_run(d->search, &r, error);
     if (!status && align) status = tfm_decoder_align(d, request->n, r.sources, request->lines, error);
     return status || !d->placeholders.n ? status : tfm_decoder_space_placeholders(d, request, error);

@@ -24,47 +24,71 @@ tfm_status tfm_decoder_known_ids(tfm_decoder *d, tfm_ids *ids, tfm_error *error)
     return TFM_OK;
 }
 
-/* Room for so many more bytes, and for the span of a hypothesis. */
-static tfm_status make_room(tfm_decoder *d, size_t n, size_t number, tfm_error *error)
+static tfm_status no_memory(size_t n, tfm_error *error)
 {
-    size_t want;
-
-    if (tfm_add(d->text_size, n, &want) && tfm_grow(&d->allocator, &d->text, &d->text_capacity, want, 1) &&
-        tfm_grow(&d->allocator, &d->spans, &d->span_capacity, number + 1, sizeof *d->spans))
-        return TFM_OK;
     return tfm_fail(error, TFM_E_NOMEM, "no memory for a text of %zu bytes", n);
 }
 
-/* The text of hypothesis number ends here. */
-static void end_text(tfm_decoder *d, size_t first, size_t number)
+/* Room for so many more bytes, and a NUL. */
+static tfm_status make_room(tfm_decoder *d, size_t n, tfm_error *error)
 {
-    d->spans[number] = (tfm_span){first, d->text_size - first};
-    d->text[d->text_size++] = '\0';
+    size_t want;
+
+    if (tfm_add(d->text_size, n, &want) && tfm_add(want, 1, &want) &&
+        tfm_grow(&d->allocator, &d->text, &d->text_capacity, want, 1))
+        return TFM_OK;
+    return no_memory(n, error);
 }
 
-static tfm_status write_text(tfm_decoder *d, const tfm_hypothesis *h, tfm_error *error)
+/* What was appended behind `first` is the text of hypothesis number; there is room for a NUL. */
+static tfm_status end_text(tfm_decoder *d, size_t first, size_t number, tfm_error *error)
 {
-    const size_t first = d->text_size;
-    size_t n = 8 * h->ids.size;
-    tfm_ids ids = h->ids;
-    tfm_status status = tfm_decoder_known_ids(d, &ids, error);
+    const size_t size = d->text_size - first;
 
-    for (bool again = true; again && !status;) {
-        status = make_room(d, n + 1, h->number, error);
-        if (status) return status;
-        const size_t room = d->text_capacity - first - 1;
-        status = tfm_tokenizer_decode(d->text + first, room, &n, d->model->tokenizer, ids, error);
-        again = n > room;
-    }
-    if (status) return status;
-    d->text_size += n;
-    end_text(d, first, h->number);
+    if (!tfm_grow(&d->allocator, &d->spans, &d->span_capacity, number + 1, sizeof *d->spans))
+        return no_memory(size, error);
+    d->spans[number] = (tfm_span){first, size};
+    d->text[d->text_size++] = '\0';
     return TFM_OK;
 }
 
-void tfm_decoder_clear_texts(tfm_decoder *d)
+tfm_status tfm_decoder_append_ids(tfm_decoder *d, tfm_ids ids, tfm_error *error)
 {
-    d->text_size = 0;
+    size_t n = 8 * ids.size;
+    tfm_status status = tfm_decoder_known_ids(d, &ids, error);
+
+    for (bool again = true; again && !status;) {
+        status = make_room(d, n, error);
+        if (status) return status;
+        const size_t room = d->text_capacity - d->text_size - 1;
+        status = tfm_tokenizer_decode(d->text + d->text_size, room, &n, d->model->tokenizer, ids, error);
+        again = n > room;
+    }
+    if (!status) d->text_size += n;
+    return status;
+}
+
+tfm_status tfm_decoder_append_space(tfm_decoder *d, size_t first, size_t part, tfm_error *error)
+{
+    const tfm_status status = make_room(d, 1, error);
+
+    if (!status && d->text_size > first && tfm_parts_spaced(&d->parts, part)) d->text[d->text_size++] = ' ';
+    return status;
+}
+
+tfm_status tfm_decoder_append_part(tfm_decoder *d, size_t first, size_t part, size_t rank, tfm_error *error)
+{
+    tfm_hypothesis h;
+    tfm_status status;
+
+    if (!tfm_search_get(d->search, part, rank, &h)) return TFM_OK;
+    const tfm_span text = d->spans[h.number];
+    status = text.size ? tfm_decoder_append_space(d, first, part, error) : TFM_OK;
+    if (!status) status = make_room(d, text.size, error);
+    if (status || !text.size) return status;
+    memcpy(d->text + d->text_size, d->text + text.first, text.size);
+    d->text_size += text.size;
+    return TFM_OK;
 }
 
 tfm_status tfm_decoder_write_texts(tfm_decoder *d, size_t source, tfm_error *error)
@@ -73,41 +97,35 @@ tfm_status tfm_decoder_write_texts(tfm_decoder *d, size_t source, tfm_error *err
     tfm_hypothesis h;
 
     if (!d->model->tokenizer) return TFM_OK;
-    for (size_t rank = 0; !status && tfm_search_get(d->search, source, rank, &h); rank++)
-        status = write_text(d, &h, error);
+    for (size_t rank = 0; !status && tfm_search_get(d->search, source, rank, &h); rank++) {
+        const size_t first = d->text_size;
+        status = tfm_decoder_append_ids(d, h.ids, error);
+        if (!status) status = end_text(d, first, h.number, error);
+    }
     return status;
 }
 
-/* The texts of this rank of each part become that of hypothesis number; *all: each part has one. */
-static tfm_status join_texts(tfm_decoder *d, size_t line, size_t rank, size_t number, bool *all, tfm_error *error)
+static size_t fewest_results(const tfm_decoder *d, size_t first, size_t n)
 {
-    const tfm_parts *p = &d->parts;
-    const size_t first = d->text_size;
-    tfm_hypothesis h;
+    size_t fewest = tfm_search_count(d->search, first);
 
-    for (size_t i = p->first[line]; i < p->first[line + 1]; i++) {
-        *all = tfm_search_get(d->search, i, rank, &h);
-        if (!*all) return TFM_OK;
-        const tfm_span part = d->spans[h.number];
-        const tfm_status status = make_room(d, part.size + 2, number, error); /* a space before, a NUL behind */
-        if (status) return status;
-        if (d->text_size > first && part.size && tfm_parts_spaced(p, i)) d->text[d->text_size++] = ' ';
-        memcpy(d->text + d->text_size, d->text + part.first, part.size);
-        d->text_size += part.size;
-    }
-    end_text(d, first, number);
-    return TFM_OK;
+    for (size_t i = first + 1; i < first + n; i++)
+        if (tfm_search_count(d->search, i) < fewest) fewest = tfm_search_count(d->search, i);
+    return fewest;
 }
 
 tfm_status tfm_decoder_join_line(tfm_decoder *d, size_t line, tfm_error *error)
 {
     const size_t first = d->parts.first[line], n = d->parts.first[line + 1] - first;
-    size_t number = tfm_search_hypotheses(d->search);
+    const size_t number = tfm_search_hypotheses(d->search), count = fewest_results(d, first, n);
     tfm_status status = TFM_OK;
-    bool all = true;
 
     if (n == 1) return TFM_OK;
-    for (size_t rank = 0; !status && all; rank++) status = join_texts(d, line, rank, number++, &all, error);
+    for (size_t rank = 0; !status && rank < count; rank++) {
+        const size_t begin = d->text_size;
+        for (size_t i = first; !status && i < first + n; i++) status = tfm_decoder_append_part(d, begin, i, rank, error);
+        if (!status) status = end_text(d, begin, number + rank, error);
+    }
     if (status || tfm_search_join(d->search, first, n)) return status;
     return tfm_fail(error, TFM_E_NOMEM, "no memory to join the %zu parts of line %zu", n, line + 1);
 }
@@ -131,10 +149,10 @@ static bool has_token(size_t *i, tfm_ids ids, const uint32_t *words, size_t word
 }
 
 /* Appends bytes of a line, in valid UTF-8 for sure, or of the texts themselves, which may move. */
-static tfm_status append(tfm_decoder *d, tfm_text text, const size_t *first, size_t number, tfm_error *error)
+static tfm_status append(tfm_decoder *d, tfm_text text, const size_t *first, tfm_error *error)
 {
     const size_t n = first ? text.size : tfm_utf8_replace_invalid(text, NULL, 0);
-    const tfm_status status = make_room(d, n + 1, number, error);
+    const tfm_status status = make_room(d, n, error);
 
     if (status) return status;
     if (first) memcpy(d->text + d->text_size, d->text + *first, n);
@@ -158,16 +176,15 @@ tfm_status tfm_decoder_copy_unknown(tfm_decoder *d, size_t number, tfm_ids ids, 
         rest = (tfm_text){d->text + at, old.first + old.size - at};
         const bool is_word = i < rows && tfm_next_word(&word, &rest);
         const size_t begin = is_word ? (size_t)(word.data - d->text) : old.first + old.size;
-        status = append(d, (tfm_text){NULL, begin - at}, &at, number, error);
+        status = append(d, (tfm_text){NULL, begin - at}, &at, error);
         at = begin;
         if (status || !is_word) continue;
         const size_t best = tfm_alignment_best(weights + i * cols, cols), size = word.size;
         const bool copy = has_token(&token, ids, words, i, unknown) && best < cols;
-        status = append(d, copy ? word_at(line, best) : (tfm_text){NULL, size}, copy ? NULL : &at, number, error);
+        status = append(d, copy ? word_at(line, best) : (tfm_text){NULL, size}, copy ? NULL : &at, error);
         at += size;
     }
-    if (weights && !status) end_text(d, first, number);
-    return status;
+    return weights && !status ? end_text(d, first, number, error) : status;
 }
 
 static tfm_status space_text(tfm_decoder *d, const tfm_hypothesis *h, tfm_text line, const tfm_text *placeholders,
@@ -179,12 +196,11 @@ static tfm_status space_text(tfm_decoder *d, const tfm_hypothesis *h, tfm_text l
 
     tfm_placeholders_space(&d->placeholders, (tfm_text){d->text + span.first, span.size}, line, placeholders, n);
     if (text->bad) return tfm_fail(error, TFM_E_NOMEM, "no memory for a text of %zu bytes", span.size);
-    const tfm_status status = make_room(d, text->size + 1, h->number, error);
+    const tfm_status status = make_room(d, text->size, error);
     if (status) return status;
     if (text->size) memcpy(d->text + first, text->data, text->size);
     d->text_size += text->size;
-    end_text(d, first, h->number);
-    return TFM_OK;
+    return end_text(d, first, h->number, error);
 }
 
 tfm_status tfm_decoder_space_placeholders(tfm_decoder *d, const tfm_request *request, tfm_error *error)
@@ -207,6 +223,7 @@ void tfm_decoder_free_texts(tfm_decoder *d)
     tfm_free(a, d->text, d->text_capacity, 1);
     tfm_free(a, d->spans, d->span_capacity, sizeof *d->spans);
     tfm_free(a, d->known, d->known_capacity, sizeof *d->known);
+    tfm_free(a, d->begun, d->begun_capacity, sizeof *d->begun);
 }
 
 tfm_text tfm_decoder_text(const tfm_decoder *decoder, size_t sentence, size_t rank)

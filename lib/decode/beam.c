@@ -204,6 +204,45 @@ static const tfm_beam_link *link_at(const tfm_beam *beam, size_t i, size_t slot)
     return &beam->links[i * beam->options->beam + slot];
 }
 
+/* Which hypothesis of n tokens the live one number 0 was. */
+static size_t first_slot(const tfm_beam *beam, size_t n)
+{
+    size_t slot = 0;
+
+    for (size_t i = beam->steps; i > n; i--) slot = link_at(beam, i - 1, slot)->parent;
+    return slot;
+}
+
+/* Tokens that two hypotheses of n share: different ones of as many tokens differ where their ways part, not later. */
+static size_t count_shared(const tfm_beam *beam, size_t n, size_t a, size_t b)
+{
+    for (; n && a != b; n--) {
+        a = link_at(beam, n - 1, a)->parent;
+        b = link_at(beam, n - 1, b)->parent;
+    }
+    return n;
+}
+
+size_t tfm_beam_certain(const tfm_beam *beam)
+{
+    size_t certain = beam->steps;
+
+    for (size_t i = 1; i < beam->n_alive; i++) {
+        const size_t shared = count_shared(beam, beam->steps, 0, i);
+        if (shared < certain) certain = shared;
+    }
+    if (!beam->n_finished) return certain;
+    const result best = result_of(beam, 0);
+    const size_t shared = count_shared(beam, best.links, first_slot(beam, best.links), best.slot);
+    return shared < certain ? shared : certain;
+}
+
+void tfm_beam_begins(const tfm_beam *beam, int32_t *ids, size_t n)
+{
+    for (size_t i = n, slot = first_slot(beam, n); i--; slot = link_at(beam, i, slot)->parent)
+        ids[i] = link_at(beam, i, slot)->token;
+}
+
 size_t tfm_beam_result(const tfm_beam *beam, size_t rank, int32_t *ids, double *score)
 {
     const result r = result_of(beam, rank);

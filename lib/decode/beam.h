@@ -78,6 +78,13 @@ static inline const tfm_beam_link *tfm_beam_last(const tfm_beam *beam)
 /* What the log-probability of a hypothesis of so many tokens is divided by: options' length_norm and alpha. */
 double tfm_beam_penalty(const tfm_decoder_options *options, size_t length);
 
+/*
+ * How many tokens the best result begins with whatever comes: those that the live hypotheses, n_alive > 0 of them, and
+ * the best finished one have in common. It never falls. The first n of them go to ids.
+ */
+size_t tfm_beam_certain(const tfm_beam *beam);
+void tfm_beam_begins(const tfm_beam *beam, int32_t *ids, size_t n);
+
 /* Results: the finished hypotheses, or, when none is, the live ones with their log-probability; n_best at most. */
 size_t tfm_beam_count(const tfm_beam *beam);
 /* Length of result rank; its ids, EOS included, go to ids unless that is NULL. */

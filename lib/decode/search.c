@@ -31,6 +31,8 @@ struct tfm_search {
     tfm_terms *terms; /* [total] those of each sentence */
     size_t term_capacity;
     size_t done; /* sentences finished in this run */
+    int32_t *certain; /* room for the ids of one */
+    size_t certain_capacity;
 };
 
 tfm_status tfm_search_create(tfm_search **out, const tfm_transformer *transformer, tfm_pool *pool,
@@ -68,6 +70,7 @@ void tfm_search_free(tfm_search *search)
     tfm_free(a, search->ids, search->id_capacity, sizeof *search->ids);
     tfm_free(a, search->logprobs, search->logprob_capacity, sizeof *search->logprobs);
     tfm_free(a, search->terms, search->term_capacity, sizeof *search->terms);
+    tfm_free(a, search->certain, search->certain_capacity, sizeof *search->certain);
     tfm_masks_destroy(&search->masks);
     tfm_free(a, search, 1, sizeof *search);
     tfm_workspace_free(w);
@@ -256,6 +259,21 @@ static tfm_status end_sentences(tfm_search *s, const tfm_search_batch *b, tfm_er
     return status;
 }
 
+static tfm_status tell_grown(tfm_search *s, const tfm_search_batch *b, tfm_error *error)
+{
+    tfm_status status = TFM_OK;
+
+    for (size_t i = 0; !status && s->watch.grew && i < b->n_live; i++) {
+        tfm_search_slot *slot = &b->slot[b->live[i]];
+        const size_t n = tfm_beam_certain(&slot->beam);
+        if (n <= slot->told) continue;
+        tfm_beam_begins(&slot->beam, s->certain, n);
+        slot->told = n;
+        status = s->watch.grew(s->watch.user, slot->index, (tfm_ids){s->certain, n}, error);
+    }
+    return status;
+}
+
 /* Those from `filled` on in the order: a result of no tokens. */
 static tfm_status end_empty(tfm_search *s, size_t filled, tfm_error *error)
 {
@@ -281,11 +299,15 @@ static tfm_status run_batch(tfm_search *s, const tfm_request *r, size_t n, tfm_e
                           .n = n};
     tfm_status status = tfm_search_batch_begin(&b, error);
 
+    if (!status && s->watch.grew &&
+        !tfm_grow(&s->w->allocator, &s->certain, &s->certain_capacity, b.longest, sizeof *s->certain))
+        return no_room(s, error);
     while (!status) {
         if (tfm_search_batch_admit(&b) && !reserve(s, &b)) return no_room(s, error);
         if (!b.n_live) break;
         tfm_search_batch_step(&b);
         status = end_sentences(s, &b, error);
+        if (!status) status = tell_grown(s, &b, error);
         if (!status) status = progress(s, error);
     }
     return status;

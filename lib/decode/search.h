@@ -14,9 +14,12 @@ typedef struct tfm_hypothesis {
     bool finished; /* EOS came: of each part, where there are several          */
 } tfm_hypothesis;
 
-/* Who is told, between steps, of each source that is done: from then on it has results. A failure ends the run. */
+/* Who is told between steps; NULL: nobody. A failure ends the run. */
 typedef struct tfm_search_watch {
-    tfm_status (*ended)(void *user, size_t source, tfm_error *error); /* NULL: nobody */
+    /* a source is done, and has results from now on */
+    tfm_status (*ended)(void *user, size_t source, tfm_error *error);
+    /* its best result will begin with these ids, more of them than when it was told last */
+    tfm_status (*grew)(void *user, size_t source, tfm_ids certain, tfm_error *error);
     void *user;
 } tfm_search_watch;
 

@@ -302,6 +302,7 @@ static void begin_sentence(batch *b, const tfm_order *o)
 
     b->live[n] = slot;
     s->index = o->index;
+    s->told = 0;
     s->stream = tfm_sampling_stream(b->sources[o->index]);
     s->min_length = tfm_masks_min_length(&b->w->options, o->length);
     s->beam.max_length = tfm_search_longest_output(b->w, o->length);

@@ -14,6 +14,7 @@ typedef struct tfm_search_slot {
     size_t index;      /* of the source */
     size_t min_length; /* EOS counted   */
     uint64_t stream;   /* of samples    */
+    size_t told;       /* certain tokens that were told of */
     tfm_ids prefix;    /* first tokens  */
     tfm_terms terms;   /* to appear     */
     tfm_beam beam;

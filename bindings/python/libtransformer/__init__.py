@@ -25,7 +25,7 @@ from .records import (BleuResult, Comparison, DataReport, Measurement, MetricRes
                       ParsevalResult, ParsevalRow, ProfileEntry, SpecialIds)
 from .tokenizer import Tokenizer, detokenize, pretokenize, utf8_check, utf8_repair
 from .trainer import Trainer
-from .translator import Hypothesis, Score, Translator
+from .translator import Hypothesis, Partial, Score, Translator
 
 __all__ = [
     "Activation", "AlignmentStep", "AlignmentUnit", "AttentionKind", "AttentionOptions", "BleuOptions", "BleuResult",
@@ -34,7 +34,7 @@ __all__ = [
     "FileError", "FormatError", "Hypothesis", "Init", "InvalidError", "Language", "LengthNorm", "LoadOptions",
     "LogLevel", "LongSource", "MeasureOptions", "Measurement", "MetricKind", "MetricResult", "Metrics", "Model",
     "ModelCosts", "ModelOptions", "NormOrder", "OutOfMemoryError", "Parameters", "ParsevalResult", "ParsevalRow",
-    "ParsevalStatus", "Positions", "PretokenizeOptions", "ProfileEntry", "ProfileKind", "Score", "Sharing", "Smoothing",
+    "ParsevalStatus", "Partial", "Positions", "PretokenizeOptions", "ProfileEntry", "ProfileKind", "Score", "Sharing", "Smoothing",
     "Special", "SpecialIds", "Start", "Status", "StopRule", "TerOptions", "Tokenizer", "TokenizerKind",
     "TokenizerOptions", "Trainer", "TrainerOptions", "TransformerError", "Translator", "TranslatorOptions",
     "UnsupportedError", "alignment_links", "attention", "bleu", "chrf", "compare", "detokenize", "measure",

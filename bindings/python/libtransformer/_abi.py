@@ -188,6 +188,20 @@ class tfm_decoder_options(Structure):
     ]
 
 
+class tfm_partial(Structure):
+    _fields_ = [
+        ("sentence", c_size_t),
+        ("text", tfm_text),
+        ("ids", tfm_ids),
+    ]
+
+
+tfm_decode_partial_fn = CFUNCTYPE(c_int32, c_void_p, POINTER(tfm_partial))
+
+
+tfm_decode_sentence_fn = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_size_t)
+
+
 class tfm_request(Structure):
     _fields_ = [
         ("struct_size", c_uint32),
@@ -203,6 +217,9 @@ class tfm_request(Structure):
         ("term_times", POINTER(c_size_t)),
         ("n_placeholders", POINTER(c_size_t)),
         ("placeholders", POINTER(tfm_text)),
+        ("partial", tfm_decode_partial_fn),
+        ("sentence", tfm_decode_sentence_fn),
+        ("user", c_void_p),
     ]
 
 

@@ -95,6 +95,11 @@ class Usage:
         """Has the caller of the call under way run a function."""
         return self.call.ask(request) if self.call else request()
 
+    def hand(self, event: Any) -> None:
+        """Hands an event to the caller of the call under way, who keeps its turn."""
+        assert self.call is not None  # a callback belongs to a call
+        self.call.ask(event)
+
     def post(self, event: Any) -> None:
         """Hands an event to the caller of the call under way; others may have their turn until it answers."""
         call, user = self.call, self.user

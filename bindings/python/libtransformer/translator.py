@@ -1,12 +1,15 @@
 """Translations, scores, attention of a model."""
+import contextlib
 import weakref
 from ctypes import POINTER, byref, c_float, c_size_t, c_void_p, cast, sizeof
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Callable, Iterable, List, Optional, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, List, Optional, TypeVar, Union
 
-from ._abi import tfm_decode_progress_fn, tfm_decoder_options, tfm_ids, tfm_profile_entry, tfm_request
+from ._abi import (tfm_decode_partial_fn, tfm_decode_progress_fn, tfm_decode_sentence_fn, tfm_decoder_options, tfm_ids,
+                   tfm_profile_entry, tfm_request)
 from ._arrays import FloatArray, Floats, lent
+from ._calls import Call
 from ._convert import (Ids, Line, decoded, encoded, fill, keeping, numbers_of, record, same_length, sequence, sequences,
                        texts)
 from ._handles import ExclusiveHandle, Usage, Owned, create
@@ -63,6 +66,22 @@ class Score:
     tokens: List[float]
     alignment: List[List[float]]
     token_alignment: List[List[float]]
+
+
+@dataclass(frozen=True)
+class Partial:
+    """How a translation begins, or all of it.
+
+    sentence: its number among the lines
+    text: what is certain of its best translation, in whole characters
+    ids: the tokens of that
+    hypotheses: its translations, the best first, when it is done; None before
+    """
+
+    sentence: int
+    text: str
+    ids: List[int]
+    hypotheses: Optional[List[Hypothesis]]
 
 
 class Translator(ExclusiveHandle):
@@ -125,6 +144,20 @@ class Translator(ExclusiveHandle):
             return _hypotheses(owned, request.n)
         return self._call(work)
 
+    def stream(self, lines: Iterable[Line], *, prefixes: Optional[Iterable[Line]] = None,
+               terms: Optional[Iterable[Iterable[Line]]] = None, partial: bool = True) -> Iterator[Partial]:
+        """Translations as they come: each line when it is done, in no order, and before that as it grows.
+
+        What comes of a line later begins with what came of it before. With a beam that is what all hypotheses have in
+        common; beam=1 gives each token. partial=False gives only lines that are done. The translator is in use until
+        the loop is left, which ends the translation.
+        """
+        request = _request(texts, prefixes, terms, None, lines=texts(lines, "lines"))
+        _ask_to_be_told(request, self._usage, partial)
+        call = self._begin(lambda owned: checked(lib.tfm_decoder_run, owned, byref(request)))
+        with contextlib.closing(call.events()) as events:
+            yield from events
+
     def score(self, sources: Iterable[Line], targets: Iterable[Line]) -> List[Score]:
         """How probable each target is, given its source."""
         return self._score(lib.tfm_decoder_logprobs, texts(sources, "sources"), texts(targets, "targets"))
@@ -177,11 +210,14 @@ class Translator(ExclusiveHandle):
         return self._tokenizer.encode(side) + [Special.EOS] if encoded(side) else []
 
     def _call(self, work: Callable[[Owned], T]) -> T:
+        return self._begin(work).wait()
+
+    def _begin(self, work: Callable[[Owned], T]) -> "Call[T]":
         def guarded(owned: Owned) -> T:
             if self._lent is not None and self._lent() is not None:
                 raise BusyError("a view of attention weights (copy=False) is still in use: delete it first")
             return work(owned)
-        return self._start(guarded).wait()
+        return self._start(guarded)
 
 
 def _progress_callback(usage: Usage, function: Optional[Callable[[int, int], object]]) -> Any:
@@ -190,6 +226,22 @@ def _progress_callback(usage: Usage, function: Optional[Callable[[int, int], obj
         answer = usage.ask(partial(function, done, total)) if function else None
         return int(bool(answer) or usage.stopped)
     return tfm_decode_progress_fn(progress)
+
+
+def _ask_to_be_told(request: tfm_request, usage: Usage, partial: bool) -> None:
+    """Has the call hand out a Partial for whatever the C callbacks are told; it goes on when the next one is wanted."""
+    def grown(_user: Any, pointer: Any) -> int:
+        told = pointer.contents
+        usage.hand(Partial(told.sentence, decoded(told.text), numbers_of(told.ids), None))
+        return int(usage.stopped)
+
+    def done(_user: Any, decoder: int, sentence: int) -> int:
+        hypotheses = _hypotheses_of(c_void_p(decoder), sentence)
+        usage.hand(Partial(sentence, hypotheses[0].text, hypotheses[0].ids, hypotheses))
+        return int(usage.stopped)
+    if partial:
+        request.partial = tfm_decode_partial_fn(grown)
+    request.sentence = tfm_decode_sentence_fn(done)
 
 
 def _request(arrange: Callable[[Any, str], Any], prefixes: Optional[Iterable[Any]],
@@ -219,15 +271,19 @@ def _request(arrange: Callable[[Any, str], Any], prefixes: Optional[Iterable[Any
 
 
 def _hypotheses(owned: Owned, n: int) -> List[List[Hypothesis]]:
-    return [[Hypothesis(decoded(lib.tfm_decoder_text(owned, i, rank)), lib.tfm_decoder_score(owned, i, rank),
-                        numbers_of(lib.tfm_decoder_ids(owned, i, rank)), lib.tfm_decoder_steps(owned, i),
-                        _token_scores(owned, i, rank), bool(lib.tfm_decoder_finished(owned, i, rank)),
-                        lib.tfm_decoder_parts(owned, i),
-                        *(_aligned(lib.tfm_decoder_alignment, owned, i, rank, unit) for unit in UNITS))
-             for rank in range(lib.tfm_decoder_count(owned, i))] for i in range(n)]
+    return [_hypotheses_of(owned, i) for i in range(n)]
 
 
-def _token_scores(owned: Owned, sentence: int, rank: int) -> List[float]:
+def _hypotheses_of(decoder: Any, i: int) -> List[Hypothesis]:
+    return [Hypothesis(decoded(lib.tfm_decoder_text(decoder, i, rank)), lib.tfm_decoder_score(decoder, i, rank),
+                       numbers_of(lib.tfm_decoder_ids(decoder, i, rank)), lib.tfm_decoder_steps(decoder, i),
+                       _token_scores(decoder, i, rank), bool(lib.tfm_decoder_finished(decoder, i, rank)),
+                       lib.tfm_decoder_parts(decoder, i),
+                       *(_aligned(lib.tfm_decoder_alignment, decoder, i, rank, unit) for unit in UNITS))
+            for rank in range(lib.tfm_decoder_count(decoder, i))]
+
+
+def _token_scores(owned: Any, sentence: int, rank: int) -> List[float]:
     size = c_size_t()
     scores: Any = lib.tfm_decoder_token_scores(owned, sentence, rank, byref(size))
     return list(scores[:size.value]) if size.value else []

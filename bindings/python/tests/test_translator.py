@@ -58,6 +58,36 @@ def test_long_lines(book):
         assert not translator.nbest(ENGLISH[:1])[0][0].finished
 
 
+def test_stream(book):
+    with tfm.Translator(book, beam=1) as translator:
+        plain, texts, done, calls = translator.translate(ENGLISH), {}, {}, 0
+        for told in translator.stream(ENGLISH):
+            before = texts.setdefault(told.sentence, ("", []))
+            assert told.text.startswith(before[0]) and told.ids[:len(before[1])] == before[1]
+            assert told.sentence not in done
+            texts[told.sentence] = told.text, told.ids
+            calls += told.hypotheses is None
+            if told.hypotheses is not None:
+                done[told.sentence] = told.hypotheses
+                with pytest.raises(tfm.BusyError):
+                    translator.translate(["good night"])
+        assert [texts[i][0] for i in range(len(ENGLISH))] == plain
+        assert [done[i] for i in range(len(ENGLISH))] == translator.nbest(ENGLISH)
+        assert calls == sum(len(best.ids) for best, in done.values())
+        assert len(list(translator.stream(ENGLISH, partial=False))) == len(ENGLISH)
+        for told in translator.stream(ENGLISH):  # leaving the loop ends it
+            break
+        del told
+        assert translator.translate(ENGLISH[:1]) == plain[:1]
+        stream = translator.stream(ENGLISH)
+        next(stream)
+        with pytest.raises(ZeroDivisionError):
+            stream.throw(ZeroDivisionError())
+        assert translator.translate(ENGLISH[:1]) == plain[:1]
+    with tfm.Translator(book, max_source=2) as translator, pytest.raises(tfm.InvalidError):
+        list(translator.stream(ENGLISH))
+
+
 def test_prefixes(translator, book):
     assert translator.translate(ENGLISH[:2], prefixes=["", GERMAN[0]])[0] == GERMAN[0]
     assert translator.translate(ENGLISH[:2], prefixes=["", GERMAN[0]])[1].startswith(GERMAN[0])
