@@ -47,7 +47,7 @@ static const struct {
     {"ab cd, ef gh", 9, "ab cd,_ef gh"},                            /* else at a comma, although a space is nearer */
     {"ab cd ef", 7, "ab cd_ef"},                                    /* else at a space */
     {"abcdefgh", 6, "abcd|efgh"},                                   /* else anywhere */
-    {"He said \"no.\" She left.", 16, "He said \"no.\"_She left."}, /* quotes belong to their sentence */
+    {"He \"n.\" It left us now", 16, "He \"n.\"_It left us now"},   /* quotes belong to their sentence */
     {"x. bbbbbb cccccc", 11, "x. bbbbbb_cccccc"},                   /* an end outside of the middle half does not count */
     {"aa 3.5 bb", 8, "aa_3.5 bb"},                                  /* nor a full stop within a number */
     {"one. two. three. four.", 8, "one._two._three._four."},
