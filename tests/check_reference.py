@@ -71,8 +71,9 @@ def copy(root, to):
     shutil.copytree(root / "doc", to / "doc")
     shutil.copytree(root / "include", to / "include")
     shutil.copy(root / "README.md", to)
-    (to / "examples").mkdir()
-    shutil.copy(root / "examples/README.md", to / "examples")
+    (to / "examples/experiments").mkdir(parents=True)
+    for page in ("examples/README.md", "examples/experiments/README.md"):
+        shutil.copy(root / page, to / page)
 
 
 def test_itself(root, version):

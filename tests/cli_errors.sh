@@ -102,7 +102,7 @@ check "full disk: old model after training" cmp good.tfm full/good.tfm
 refused "full standard output" 1 "standard output: No space" bash -c 'exec "$0" inspect good.tfm > /dev/full' "$tfm"
 refused "closed standard output" 1 "standard output" bash -c 'exec "$0" inspect good.tfm >&-' "$tfm"
 refused "full standard output of a translation" 1 "standard output: No space" \
-    bash -c 'exec "$0" translate --model good.tfm --max-length 3 < en > /dev/full' "$tfm"
+    bash -c 'printf "\\n\\n" | "$0" translate --model good.tfm > /dev/full' "$tfm"
 
 # c31: a model file truncated anywhere, or with a byte of its header changed, is refused or still a valid file.
 size=$(stat -c %s good.tfm)

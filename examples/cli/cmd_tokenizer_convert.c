@@ -291,7 +291,7 @@ static int run_normalize(void *place, const string_list *operands)
 const command command_tokenizer_encode = {
     .name = "tokenizer encode",
     .summary = "cuts lines into subwords or their ids",
-    .usage = "--tokenizer-file FILE [--ids] [--nbest N] [--bpe-dropout P] < TEXT",
+    .usage = "--tokenizer-file FILE [--ids] [options] < TEXT",
     .text = "Writes the pieces of each line, with spaces between them.",
     .examples = "  tfm tokenizer encode --tokenizer-file bpe.tok < test.en\n"
                 "  tfm tokenizer encode --tokenizer-file en-de.tfm --ids < test.en\n",

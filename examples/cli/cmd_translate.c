@@ -370,7 +370,7 @@ static int run(void *place, const string_list *operands)
     code = open_all(&t);
     if (!code) code = translate_all(&t);
     if (!text_writer_close(&t.output, !code)) code = EXIT_FAILURE;
-    count_limits(&t);
+    if (!code) count_limits(&t);
     if (!code && args->stats) print_stats(&t);
     samples_free(&t.latencies);
     free(t.suffix);
