@@ -101,7 +101,7 @@ static int32_t hear_partial(void *user, const tfm_partial *p)
     ck_assert_uint_eq(t->done[s], 0);
     ck_assert(p->ids.size >= t->n_ids[s] && p->text.size >= t->n_text[s] && p->text.size < ROOM && p->ids.size < ROOM);
     if (p->ids.size) ck_assert(!memcmp(p->ids.data, t->ids[s], t->n_ids[s] * sizeof(int32_t)));
-    ck_assert(!memcmp(p->text.data, t->text[s], t->n_text[s]));
+    if (p->text.size) ck_assert(!memcmp(p->text.data, t->text[s], t->n_text[s]));
     ck_assert_uint_eq(tfm_utf8_check(p->text), SIZE_MAX);
     if (t->partials[s]++ && p->ids.size - t->n_ids[s] > t->most) t->most = p->ids.size - t->n_ids[s];
     if (p->ids.size) memcpy(t->ids[s], p->ids.data, p->ids.size * sizeof(int32_t));
@@ -124,7 +124,7 @@ static int32_t hear_sentence(void *user, const tfm_decoder *d, size_t s)
         ck_assert_str_eq(tfm_decoder_text(d, s, rank).data, tfm_decoder_text(t->want, s, rank).data);
     ck_assert_uint_eq(tfm_decoder_parts(d, s), tfm_decoder_parts(t->want, s));
     ck_assert_uint_eq(text.size, t->n_text[s]); /* the last that partial was told of is all of it */
-    ck_assert(!memcmp(text.data, t->text[s], text.size));
+    if (text.size) ck_assert(!memcmp(text.data, t->text[s], text.size));
     ck_assert_uint_eq(ids.size, t->n_ids[s]);
     return t->calls++ == t->cancel_at;
 }
