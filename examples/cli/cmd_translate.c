@@ -366,7 +366,10 @@ static int run(void *place, const string_list *operands)
     int code = links_begin(&t.links, &args->decoder, &args->links);
     if (args->decoder.replace_unknown && !args->links.wanted) args->decoder.alignment = TFM_ALIGNMENT_OUTPUT;
     if (!code) code = patterns_compile(&t.patterns, &args->placeholders);
-    if (code) return code;
+    if (code) {
+        patterns_free(&t.patterns);
+        return code;
+    }
     code = open_all(&t);
     if (!code) code = translate_all(&t);
     if (!text_writer_close(&t.output, !code)) code = EXIT_FAILURE;
