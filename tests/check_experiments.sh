@@ -20,6 +20,17 @@ grep -q '^| mean | [0-9.]* +- [0-9.]* |' "$out/de/results.md" || fail "no mean: 
 run multi30k.sh --dry-run --to fr --out "$out/fr" "$data/multi30k/raw"
 grep -q '^deux jeunes hommes blancs' "$out/fr/train.fr" || fail "French words: $(sed 1q "$out/fr/train.fr")"
 
+# Without --dry-run every line is used.
+mkdir "$out/few"
+for set in train val test_2016_flickr test_2017_flickr test_2017_mscoco; do
+    for language in en de; do
+        { zcat "$data/multi30k/tok/$set.lc.norm.tok.$language.gz" || true; } 2> /dev/null | sed 70q > "$out/few/$set.lc.norm.tok.$language"
+    done
+done
+run multi30k.sh --epochs 1 --out "$out/whole" "$out/few" --merges 100
+lines "$out/whole/train.en" 70
+lines "$out/whole/results.md" 4
+
 # A model that is there is not trained again; one that is not goes on from its checkpoint.
 run multi30k.sh --dry-run --out "$out/de" "$data/multi30k/tok"
 grep -q 'en-de-1.tfm exists: nothing to train' "$out/log" || fail "trained again"

@@ -28,7 +28,7 @@ while [ $# -gt 0 ]; do
 done
 [ -n "$data" ] || usage
 need_tfm
-merges=1000 limits=(--epochs "$epochs") beam=4
+merges=10000 limits=(--epochs "$epochs") beam=4
 [ -z "$dry" ] || merges=100 limits=(--steps 2 --batch-tokens 256) beam=1
 mkdir -p "$out"
 multi30k "$data" "$out" de "$dry" train val

@@ -54,7 +54,7 @@ multi30k() # DATA OUT LANGUAGE FIRST SET...
             [ ! -s "$out/$set.$language" ] || continue
             if compgen -G "$data/$set.lc.norm.tok.$language*" > /dev/null; then lines "$data/$set.lc.norm.tok.$language"
             else lines "$data/$set.$language" | "$tfm" tokenizer pretokenize --language "$language" --lowercase --normalize
-            fi | sed ${first:+-n "1,${first}p"} > "$out/$set.$language.part"
+            fi | sed -n "1,${first:-$}p" > "$out/$set.$language.part"
             mv "$out/$set.$language.part" "$out/$set.$language"
         done
     done

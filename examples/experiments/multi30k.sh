@@ -29,7 +29,7 @@ while [ $# -gt 0 ]; do
 done
 [ -n "$data" ] || usage
 need_tfm
-merges=1000 limits=(--epochs "$epochs" --average 10 --keep 12 --patience 10)
+merges=10000 limits=(--epochs "$epochs" --average 10 --keep 12 --patience 10)
 [ -z "$dry" ] || merges=100 limits=(--steps 6 --batch-tokens 256 --checkpoint-every 2 --average 3)
 mkdir -p "$out"
 
@@ -44,7 +44,7 @@ for seed in $seeds; do
         --tokenizer subword-nmt --merges "$merges" --preset tiny --batch-tokens 2048 --lr-scale 1.8 --warmup 1500 \
         --dropout 0.3 --clip 25 "${limits[@]}" --seed "$seed" "$@"
     for set in val $tests; do
-        "$tfm" translate --model "$model" --beam 5 --alpha 1 --threads "$threads" --quiet < "$out/$set.en" > "$out/$set.$seed.out"
+        "$tfm" translate --model "$model" --beam 5 --alpha 1 --length-norm fairseq --threads "$threads" --quiet < "$out/$set.en" > "$out/$set.$seed.out"
         "$tfm" evaluate --hyp "$out/$set.$seed.out" --ref "$out/$set.$to" --tokenize none > "$out/$set.$seed.bleu"
         printf '%-18s' $set
         cat "$out/$set.$seed.bleu"
