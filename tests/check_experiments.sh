@@ -59,6 +59,12 @@ wrong=$(awk 'NR % 4 == 0 { n++ } END { printf "%.2f", 100 * n / NR }' "$out/g2p/
 run g2p.sh --dry-run --out "$out/g2p" "$g2p"
 grep -q "^| $wrong % | [34]\.[0-9]* % | 500 |" "$out/g2p/results.md" || fail "errors: $(tail -n 1 "$out/g2p/results.md")"
 
+for file in train words ref; do
+    { zcat -f "$g2p/g014b2b.$file"* || true; } 2> /dev/null | sed 300q > "$out/few/g014b2b.$file"
+done
+run g2p.sh --epochs 1 --out "$out/words" "$out/few"
+grep -q '| 300 |$' "$out/words/results.md" || fail "not every word: $(tail -n 1 "$out/words/results.md")"
+
 corpus=$data/corpora/onmt_ende10k
 run wmt14.sh --dry-run --machines '1 2' --out "$out/wmt" "$corpus/src-train.txt.gz" "$corpus/tgt-train.txt.gz"
 grep -q '^ *2 machines .* days' "$out/log" || fail "no estimate"

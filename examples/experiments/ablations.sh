@@ -12,21 +12,10 @@
 # A stopped run goes on when the same command is given again.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
-epochs=10 seed=1 pattern=. out=$root/build/ablations dry='' data=''
-while [ $# -gt 0 ]; do
-    case $1 in
-    --epochs) epochs=$2; shift ;;
-    --rows) pattern=$2; shift ;;
-    --seed) seed=$2; shift ;;
-    --out) out=$2; shift ;;
-    --dry-run) dry=60 ;;
-    -h | --help) usage 0 ;;
-    -*) usage ;;
-    *) data=$1 ;;
-    esac
-    shift
-done
-[ -n "$data" ] || usage
+epochs=10 seed=1 rows=. out=$root/build/ablations dry_run=''
+options 'epochs rows seed out' dry-run "$@"
+[ ${#arguments[@]} = 1 ] || usage
+data=${arguments[0]} dry=${dry_run:+60}
 need_tfm
 merges=10000 limits=(--epochs "$epochs") beam=4
 [ -z "$dry" ] || merges=100 limits=(--steps 2 --batch-tokens 256) beam=1
@@ -87,7 +76,7 @@ run() # ROW CHANGE OPTIONS...
 : > "$out/results.tsv"
 while IFS='|' read -r row change options; do
     # shellcheck disable=SC2086 # a list
-    if [[ $row =~ $pattern || -e $out/$row.tfm ]]; then run "$row" "$change" $options < /dev/null; fi
+    if [[ $row =~ $rows || -e $out/$row.tfm ]]; then run "$row" "$change" $options < /dev/null; fi
 done < <(rows)
 
 say "$out/results.md, results.svg"

@@ -9,6 +9,24 @@ threads=${THREADS-0}
 say() { printf '\n== %s\n' "$*"; }
 usage() { sed -n '2,/^[^#]/{ s/^# \{0,1\}//; t show; b; :show p; }' "$0" >&2; exit "${1-2}"; }
 
+# Sets the variable of each option of VALUES to its value and of each of FLAGS to 1 (--dry-run: dry_run); the rest of the
+# command is left in arguments.
+options() # "VALUES" "FLAGS" ARGUMENT...
+{
+    local values=" $1 " flags=" $2 " name
+    shift 2
+    while [[ ${1-} == -* ]]; do
+        name=${1#--}
+        if [[ $name == -h || $name == help ]]; then usage 0
+        elif [[ $flags == *" $name "* ]]; then printf -v "${name//-/_}" 1
+        elif [[ $values == *" $name "* && $# -gt 1 ]]; then printf -v "$name" %s "$2"; shift
+        else usage
+        fi
+        shift
+    done
+    arguments=("$@")
+}
+
 need_tfm()
 {
     command -v "$tfm" > /dev/null && return

@@ -13,25 +13,17 @@
 # A stopped run goes on when the same command is given again.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
-seed=1 epochs=40 out=$root/build/g2p dry='' data=''
-while [ $# -gt 0 ]; do
-    case $1 in
-    --seed) seed=$2; shift ;;
-    --epochs) epochs=$2; shift ;;
-    --out) out=$2; shift ;;
-    --dry-run) dry=500 ;;
-    -h | --help) usage 0 ;;
-    -*) usage ;;
-    *) data=$1; shift; break ;;
-    esac
-    shift
-done
-[ -n "$data" ] || usage
+seed=1 epochs=40 out=$root/build/g2p dry_run=''
+options 'seed epochs out' dry-run "$@"
+set -- "${arguments[@]}"
+[ $# -gt 0 ] || usage
+data=$1 dry=${dry_run:+500}
+shift
 need_tfm
 limits=(--epochs "$epochs" --average 10 --keep 12 --patience 10)
 [ -z "$dry" ] || limits=(--steps 6 --batch-tokens 256 --checkpoint-every 2 --average 3)
 mkdir -p "$out"
-head_of() { sed ${dry:+-n "1,${dry}p"}; }
+head_of() { sed -n "1,${dry:-$}p"; }
 
 # Words with a space behind each letter; one word in fifty, with all its pronunciations, is held out to watch the training.
 lines "$data/g014b2b.train" | head_of | awk -F '\t' -v out="$out" '

@@ -13,21 +13,12 @@
 # A stopped run goes on when the same command is given again.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
-to=de seeds=1 epochs=60 out=$root/build/multi30k dry='' data=''
-while [ $# -gt 0 ]; do
-    case $1 in
-    --to) to=$2; shift ;;
-    --seeds) seeds=$2; shift ;;
-    --epochs) epochs=$2; shift ;;
-    --out) out=$2; shift ;;
-    --dry-run) dry=60 ;;
-    -h | --help) usage 0 ;;
-    -*) usage ;;
-    *) data=$1; shift; break ;;
-    esac
-    shift
-done
-[ -n "$data" ] || usage
+to=de seeds=1 epochs=60 out=$root/build/multi30k dry_run=''
+options 'to seeds epochs out' dry-run "$@"
+set -- "${arguments[@]}"
+[ $# -gt 0 ] || usage
+data=$1 dry=${dry_run:+60}
+shift
 need_tfm
 merges=10000 limits=(--epochs "$epochs" --average 10 --keep 12 --patience 10)
 [ -z "$dry" ] || merges=100 limits=(--steps 6 --batch-tokens 256 --checkpoint-every 2 --average 3)

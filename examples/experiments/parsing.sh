@@ -17,23 +17,12 @@
 # A stopped run goes on when the same command is given again.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
-parts='8 4 2 1' steps=7000 dialect=vinyals n_test='' seed=1 out=$root/build/parsing dry='' corpus=''
-while [ $# -gt 0 ]; do
-    case $1 in
-    --parts) parts=$2; shift ;;
-    --steps) steps=$2; shift ;;
-    --dialect) dialect=$2; shift ;;
-    --test) n_test=$2; shift ;;
-    --seed) seed=$2; shift ;;
-    --out) out=$2; shift ;;
-    --dry-run) dry=200 ;;
-    -h | --help) usage 0 ;;
-    -*) usage ;;
-    *) corpus=$1; shift; break ;;
-    esac
-    shift
-done
-[ -n "$corpus" ] || usage
+parts='8 4 2 1' steps=7000 dialect=vinyals test='' seed=1 out=$root/build/parsing dry_run=''
+options 'parts steps dialect test seed out' dry-run "$@"
+set -- "${arguments[@]}"
+[ $# -gt 0 ] || usage
+corpus=$1 n_test=$test dry=${dry_run:+200}
+shift
 need_tfm
 here=$root/examples/experiments
 trees() { python3 "$here/trees.py" "$@"; }

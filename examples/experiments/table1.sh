@@ -13,21 +13,10 @@
 # memory of the paper's formulas, which hold every weight of the attention.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
-width=512 heads=8 neighbours=128 kernel=3 longest=8192 seconds=0.3 out=$root/build/table1
-while [ $# -gt 0 ]; do
-    case $1 in
-    --width) width=$2; shift ;;
-    --heads) heads=$2; shift ;;
-    --neighbours) neighbours=$2; shift ;;
-    --kernel) kernel=$2; shift ;;
-    --longest) longest=$2; shift ;;
-    --out) out=$2; shift ;;
-    --dry-run) width=32 heads=2 neighbours=16 longest=64 seconds=0.001 ;;
-    -h | --help) usage 0 ;;
-    *) usage ;;
-    esac
-    shift
-done
+width=512 heads=8 neighbours=128 kernel=3 longest=8192 seconds=0.3 out=$root/build/table1 dry_run=''
+options 'width heads neighbours kernel longest out' dry-run "$@"
+[ ${#arguments[@]} = 0 ] || usage
+[ -z "$dry_run" ] || width=32 heads=2 neighbours=16 longest=64 seconds=0.001
 need_tfm
 table1=$(dirname "$(command -v "$tfm")")/../table1
 [ -x "$table1" ] || { echo "$table1 is not there: build all (ninja -C build/release)" >&2; exit 1; }

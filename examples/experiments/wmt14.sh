@@ -13,33 +13,21 @@
 # A stopped run goes on when the same command is given again.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
-preset=base machines='1 8 64' gigabits=1 out='' dry='' estimate=''
-while [ $# -gt 0 ]; do
-    case $1 in
-    --preset) preset=$2; shift ;;
-    --machines) machines=$2; shift ;;
-    --gigabits) gigabits=$2; shift ;;
-    --out) out=$2; shift ;;
-    --dry-run) dry=1 ;;
-    --estimate) estimate=1 ;;
-    -h | --help) usage 0 ;;
-    -*) usage ;;
-    *) break ;;
-    esac
-    shift
-done
+preset=base machines='1 8 64' gigabits=1 out='' dry_run='' estimate=''
+options 'preset machines gigabits out' 'dry-run estimate' "$@"
+set -- "${arguments[@]}"
 # Steps, dropout, and checkpoints ten minutes apart on the paper's machine: how many of them are averaged.
 case $preset in
 base) steps=100000 dropout=0.1 every=1500 average=5 ;;
 big) steps=300000 dropout=0.3 every=600 average=20 ;;
 *) echo "--preset is '$preset'; base and big are known" >&2; exit 2 ;;
 esac
-[ $# = "$(if [ -n "$estimate" ]; then echo 0; elif [ -n "$dry" ]; then echo 2; else echo 6; fi)" ] || usage
+[ $# = "$(if [ -n "$estimate" ]; then echo 0; elif [ -n "$dry_run" ]; then echo 2; else echo 6; fi)" ] || usage
 need_tfm
 out=${out:-$root/build/wmt14-$preset}
 work=(--merges 37000 --batch-tokens 25000 --steps "$steps" --checkpoint-every "$every" --average "$average" --keep "$average")
 bench=(--batch 40 --steps 5)
-if [ -n "$dry" ]; then
+if [ -n "$dry_run" ]; then
     work=(--merges 300 --batch-tokens 500 --steps 4 --checkpoint-every 2 --average 2 --keep 2)
     bench=(--batch 4 --steps 1)
 fi
@@ -98,7 +86,7 @@ estimate()
 }
 
 mkdir -p "$out"
-if [ -n "$dry" ]; then
+if [ -n "$dry_run" ]; then
     # What is trained on is not scored.
     for side in en de; do
         zcat -f "$1" | sed -n 1,440p > "$out/all.$side"
