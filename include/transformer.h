@@ -108,7 +108,7 @@ TFM_API const char *tfm_status_name(int32_t status);
 
 /*
  * Text <-> ids by byte pair encoding (5.1; Sennrich et al. 2016), one vocabulary for both languages, or by a model of
- * SentencePiece (Kudo and Richardson 2018), or by the subwords of tensor2tensor.
+ * SentencePiece (Kudo and Richardson 2018), or by the subwords of tensor2tensor; or two of them, one for each language.
  * Thread safety: immutable after creation; share it between threads freely.
  */
 typedef struct tfm_tokenizer tfm_tokenizer;
@@ -191,8 +191,36 @@ TFM_API tfm_status tfm_tokenizer_restrict(tfm_tokenizer **out, const tfm_tokeniz
                                           const tfm_allocator *allocator, tfm_error *error);
 
 /*
- * Writes a file of plain text, a token or a merge a line, or the model file of SentencePiece as it was read, under a
- * temporary name, syncs and renames it: an old file survives any failure.
+ * Two tokenizers as one, for a model whose languages have each their own. The pair is its source in all but two
+ * functions: tfm_tokenizer_decode() takes ids of the target, and tfm_tokenizer_target() lends it. Of a pair given as
+ * source or target that side is taken. A model asks that both end a sentence with the same id.
+ * out: owned by the caller, NULL on failure; both are copied. allocator NULL: malloc; it must outlive *out.
+ * returns TFM_OK, TFM_E_INVALID, TFM_E_NOMEM. since 0.2
+ */
+TFM_API tfm_status tfm_tokenizer_pair(tfm_tokenizer **out, const tfm_tokenizer *source, const tfm_tokenizer *target,
+                                      const tfm_allocator *allocator, tfm_error *error);
+
+/*
+ * What encodes text of the target, as translations to score or terms: the target of a pair, lent by it; any other
+ * tokenizer itself, NULL of NULL. since 0.2
+ */
+TFM_API const tfm_tokenizer *tfm_tokenizer_target(const tfm_tokenizer *tokenizer);
+
+/*
+ * A copy of a tokenizer of kind TFM_TOKENIZER_SENTENCEPIECE whose pieces have the ids of a vocabulary file instead of
+ * their own: Marian's vocab.yml or Hugging Face's vocab.json, as OPUS-MT has them. It must have </s> and <unk>; pieces
+ * that it lacks are unknown. Of its entries ">>fra<<", a language, is one token where a line begins with it.
+ * out: owned by the caller, NULL on failure. allocator NULL: malloc; it must outlive *out.
+ * returns TFM_OK, TFM_E_INVALID (another kind, or a pair), TFM_E_IO, TFM_E_FORMAT (no such file, a piece or an id twice,
+ *         ids that are not 0 up to their number), TFM_E_NOMEM. since 0.2
+ */
+TFM_API tfm_status tfm_tokenizer_renumber(tfm_tokenizer **out, const tfm_tokenizer *tokenizer,
+                                          const char *vocabulary_path, const tfm_allocator *allocator,
+                                          tfm_error *error);
+
+/*
+ * Writes a file of plain text, a token or a merge a line, or the model file of SentencePiece as it was read, or what
+ * holds two of these (doc/format.md), under a temporary name, syncs and renames it: an old file survives any failure.
  * returns TFM_OK, TFM_E_INVALID, TFM_E_IO, TFM_E_NOMEM. since 0.2
  */
 TFM_API tfm_status tfm_tokenizer_save(const tfm_tokenizer *tokenizer, const char *path, tfm_error *error);
@@ -247,7 +275,7 @@ TFM_API tfm_status tfm_tokenizer_encode(int32_t *ids, size_t capacity, size_t *n
                                         tfm_text line, tfm_error *error);
 
 /*
- * Text of ids; PAD, BOS and EOS are skipped. Sizes as tfm_tokenizer_encode(), in bytes; no terminator is written.
+ * Text of ids, of a pair those of the target; PAD, BOS and EOS are skipped. Sizes as tfm_tokenizer_encode(), in bytes; no terminator is written.
  * returns TFM_OK, TFM_E_INVALID (an id outside of the vocabulary), TFM_E_NOMEM. since 0.2
  */
 TFM_API tfm_status tfm_tokenizer_decode(char *text, size_t capacity, size_t *size, const tfm_tokenizer *tokenizer,
@@ -475,7 +503,8 @@ typedef struct tfm_parameter {
 
 /*
  * Creates a model with random weights, which depend on the configuration and seed alone. tokenizer may be NULL, else
- * it is copied; it must not have more tokens than vocab_size. Unless own_ids is set, the model takes the special ids of
+ * it is copied; it must not have more tokens than vocab_size, the source of a pair no more than source_vocab_size, and
+ * a pair needs embeddings of its own unless both vocabularies are the same. Unless own_ids is set, the model takes the special ids of
  * a tokenizer that has them elsewhere, and starts from the zero vector when that has none for BOS; without one for EOS
  * it is TFM_E_INVALID. out: owned by the caller, NULL on failure.
  * returns TFM_OK, TFM_E_INVALID, TFM_E_UNSUPPORTED (an option that this version does not know), TFM_E_NOMEM.

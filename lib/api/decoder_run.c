@@ -12,15 +12,15 @@ void tfm_request_init(tfm_request *request, size_t struct_size)
     tfm_options_fill(request, struct_size, &none, sizeof none);
 }
 
-/* *ids: those of the lines, unless there are none. */
-static tfm_status encode(const tfm_ids **ids, tfm_encoded *to, const tfm_decoder *d, const tfm_text *lines, size_t n,
-                         const tfm_encode_rules *rules, tfm_error *error)
+/* *ids: those of the lines, unless there are none. tokenizer: the model's for their side. */
+static tfm_status encode(const tfm_ids **ids, tfm_encoded *to, const tfm_decoder *d, const tfm_tokenizer *tokenizer,
+                         const tfm_text *lines, size_t n, const tfm_encode_rules *rules, tfm_error *error)
 {
     tfm_status status;
 
     if (!lines) return TFM_OK;
     status = tfm_decoder_check_text(d, lines, n, rules->side, error);
-    if (!status) status = tfm_encode_lines(to, d->model->tokenizer, lines, n, rules, error);
+    if (!status) status = tfm_encode_lines(to, tokenizer, lines, n, rules, error);
     *ids = to->lines;
     return status;
 }
@@ -99,19 +99,20 @@ static tfm_status run(tfm_decoder *d, const tfm_request *request, tfm_error *err
     const tfm_encode_rules prefix = {"prefix", replace, true, -1, false};
     const tfm_encode_rules source = {"line", replace, true, end, align}, term = {"term", replace, true, -1, false};
     tfm_request r = *request;
+    const tfm_tokenizer *tokenizer = d->model->tokenizer, *target_side = tfm_tokenizer_target(tokenizer);
     size_t n_terms;
     d->parts.n = d->text_size = 0;
     tfm_status status = count_terms(&n_terms, d, &r, error);
 
     if (!status) status = count_placeholders(d, &r, error);
     if (!status) status = check_callbacks(d, &r, error);
-    if (!status) status = encode(&r.sources, &d->sources, d, r.lines, r.n, &source, error);
-    if (!status && n_terms) status = encode(&r.terms, &d->terms, d, r.term_lines, n_terms, &term, error);
+    if (!status) status = encode(&r.sources, &d->sources, d, tokenizer, r.lines, r.n, &source, error);
+    if (!status && n_terms) status = encode(&r.terms, &d->terms, d, target_side, r.term_lines, n_terms, &term, error);
     if (!n_terms) r.n_terms = NULL;
     if (!status && d->placeholders.n)
-        status = tfm_placeholders_take(&d->placeholders, &r, n_terms, d->model->tokenizer, error);
+        status = tfm_placeholders_take(&d->placeholders, &r, n_terms, target_side, error);
     if (!status && r.lines) status = fit_lines(d, &r, &source, error);
-    if (!status) status = encode(&r.prefixes, &d->targets, d, r.prefix_lines, r.n, &prefix, error);
+    if (!status) status = encode(&r.prefixes, &d->targets, d, target_side, r.prefix_lines, r.n, &prefix, error);
     if (!status && d->parts.n) status = tfm_parts_spread(&d->parts, &r, error);
     if (align) tfm_decoder_clear_alignments(d);
     if (!status) tfm_decoder_watch(d, request);

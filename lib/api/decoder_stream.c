@@ -63,7 +63,7 @@ static tfm_status put_parts_before(tfm_decoder *d, size_t first, size_t source, 
 /* Those whose text no further token changes: word-pieces are escaped and spaced by whole words. */
 static tfm_ids in_whole_words(const tfm_decoder *d, tfm_ids ids)
 {
-    const tfm_tokenizer *t = d->model->tokenizer;
+    const tfm_tokenizer *t = tfm_tokenizer_target(d->model->tokenizer);
 
     while (ids.size && tfm_tokenizer_kind(t) == TFM_TOKENIZER_WORDPIECE) {
         const tfm_text token = tfm_tokenizer_token(t, ids.data[ids.size - 1]);

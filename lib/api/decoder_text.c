@@ -53,7 +53,8 @@ tfm_status tfm_decoder_logprobs(tfm_decoder *decoder, const tfm_text *sources, c
     status = tfm_decoder_check_text(d, sources, n_pairs, "sources", error);
     if (!status) status = tfm_decoder_check_text(d, targets, n_pairs, "targets", error);
     if (!status) status = tfm_encode_lines(&d->sources, tokenizer, sources, n_pairs, &source, error);
-    if (!status) status = tfm_encode_lines(&d->targets, tokenizer, targets, n_pairs, &target, error);
+    if (!status)
+        status = tfm_encode_lines(&d->targets, tfm_tokenizer_target(tokenizer), targets, n_pairs, &target, error);
     if (!status) status = tfm_decoder_check_lengths(d, &d->sources, source.side, true, error);
     if (!status) status = tfm_decoder_check_lengths(d, &d->targets, target.side, false, error);
     if (!status) status = tfm_score_run(d->score, d->sources.lines, d->targets.lines, n_pairs, error);

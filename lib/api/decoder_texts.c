@@ -7,13 +7,13 @@ static int32_t unknown_id(const tfm_decoder *d)
 {
     tfm_special_ids special;
 
-    tfm_tokenizer_special(&special, d->model->tokenizer);
+    tfm_tokenizer_special(&special, tfm_tokenizer_target(d->model->tokenizer));
     return special.unk < 0 ? special.pad : special.unk;
 }
 
 tfm_status tfm_decoder_known_ids(tfm_decoder *d, tfm_ids *ids, tfm_error *error)
 {
-    const int32_t vocab = (int32_t)tfm_tokenizer_vocab_size(d->model->tokenizer);
+    const int32_t vocab = (int32_t)tfm_tokenizer_vocab_size(tfm_tokenizer_target(d->model->tokenizer));
     const int32_t unknown = unknown_id(d);
 
     if ((uint32_t)vocab >= d->model->weights.options.vocab_size) return TFM_OK;

@@ -103,13 +103,45 @@ static tfm_status finish(tfm_model *m, tfm_error *error)
     return TFM_OK;
 }
 
-static tfm_status check_tokenizer(const tfm_model_options *o, const tfm_tokenizer *tokenizer, tfm_error *error)
+tfm_status tfm_model_check_tokenizer(const tfm_model_options *o, const tfm_tokenizer *tokenizer, tfm_error *error)
 {
-    const uint32_t size = tokenizer ? tfm_tokenizer_vocab_size(tokenizer) : 0;
+    const tfm_tokenizer *target = tfm_tokenizer_target(tokenizer);
+    const uint32_t n_source = tfm_tokenizer_vocab_size(tokenizer), n_target = tfm_tokenizer_vocab_size(target);
+    const char *whose = target == tokenizer ? "" : n_target > o->vocab_size ? "target's " : "source's ";
 
-    if (size > o->vocab_size || size > o->source_vocab_size)
-        return tfm_fail(error, TFM_E_INVALID, "the tokenizer has %u tokens, more than vocab_size %u", size,
-                        size > o->vocab_size ? o->vocab_size : o->source_vocab_size);
+    if (n_target > o->vocab_size)
+        return tfm_fail(error, TFM_E_INVALID, "the %stokenizer has %u tokens, more than vocab_size %u", whose, n_target,
+                        o->vocab_size);
+    if (n_source > o->source_vocab_size)
+        return tfm_fail(error, TFM_E_INVALID, "the %stokenizer has %u tokens, more than source_vocab_size %u", whose,
+                        n_source, o->source_vocab_size);
+    return TFM_OK;
+}
+
+static bool same_vocabulary(const tfm_tokenizer *a, const tfm_tokenizer *b)
+{
+    bool same = tfm_tokenizer_vocab_size(a) == tfm_tokenizer_vocab_size(b);
+
+    for (uint32_t i = 0; same && i < tfm_tokenizer_vocab_size(a); i++)
+        same = tfm_text_equal(tfm_tokenizer_token(a, (int32_t)i), tfm_tokenizer_token(b, (int32_t)i));
+    return same;
+}
+
+/* What one model asks of two tokenizers. */
+static tfm_status check_pair(const tfm_model_options *o, const tfm_tokenizer *source, const tfm_tokenizer *target,
+                             tfm_error *error)
+{
+    tfm_special_ids s, t;
+
+    if (source == target) return TFM_OK;
+    tfm_tokenizer_special(&s, source);
+    tfm_tokenizer_special(&t, target);
+    if (s.eos != t.eos)
+        return tfm_fail(error, TFM_E_INVALID, "the tokenizer of the source ends a sentence with the id %d, that of the "
+                        "target with %d: make them with the same", s.eos, t.eos);
+    if (o->sharing == TFM_SHARE_ALL && !same_vocabulary(source, target))
+        return tfm_fail(error, TFM_E_INVALID, "source and target have different vocabularies, but share one embedding: "
+                        "set sharing to target or none");
     return TFM_OK;
 }
 
@@ -118,7 +150,7 @@ static tfm_status take_ids(tfm_model_options *o, const tfm_tokenizer *tokenizer,
 {
     tfm_special_ids ids;
 
-    tfm_tokenizer_special(&ids, tokenizer);
+    tfm_tokenizer_special(&ids, tfm_tokenizer_target(tokenizer));
     if (!tokenizer || o->own_ids || (ids.pad == TFM_PAD && ids.eos == TFM_EOS && ids.bos == TFM_BOS)) return TFM_OK;
     if (ids.eos < 0)
         return tfm_fail(error, TFM_E_INVALID, "the tokenizer has no token that ends a sentence: train it with one");
@@ -140,10 +172,13 @@ static tfm_status begin(tfm_model **out, const tfm_model_options *options, const
 
     if (!m) return TFM_E_NOMEM;
     *out = m;
-    if (!o.vocab_size && tokenizer) o.vocab_size = tfm_tokenizer_vocab_size(tokenizer);
-    status = take_ids(&o, tokenizer, error);
+    const tfm_tokenizer *target = tfm_tokenizer_target(tokenizer);
+    if (!o.vocab_size && target) o.vocab_size = tfm_tokenizer_vocab_size(target);
+    if (!o.source_vocab_size && target != tokenizer) o.source_vocab_size = tfm_tokenizer_vocab_size(tokenizer);
+    status = check_pair(&o, tokenizer, target, error);
+    if (status == TFM_OK) status = take_ids(&o, tokenizer, error);
     if (status == TFM_OK) status = tfm_weights_create(&m->weights, &o, a, error);
-    if (status == TFM_OK) status = check_tokenizer(&m->weights.options, tokenizer, error);
+    if (status == TFM_OK) status = tfm_model_check_tokenizer(&m->weights.options, tokenizer, error);
     if (status == TFM_OK && tokenizer) status = tfm_tokenizer_copy(&m->tokenizer, tokenizer, a, error);
     if (status != TFM_OK) return status;
     m->data = m->block = tfm_alloc_unset(a, m->weights.size, sizeof(float));
@@ -283,7 +318,7 @@ tfm_status tfm_model_load(tfm_model **out, const char *path, const tfm_load_opti
     if (status == TFM_OK) status = tfm_weights_create(&m->weights, &m->file.weights.options, &a, error);
     if (status == TFM_OK && m->file.tokenizer.size)
         status = tfm_tokenizer_from_text(&m->tokenizer, m->file.tokenizer, &a, error);
-    if (status == TFM_OK && check_tokenizer(&m->weights.options, m->tokenizer, NULL) != TFM_OK)
+    if (status == TFM_OK && tfm_model_check_tokenizer(&m->weights.options, m->tokenizer, NULL) != TFM_OK)
         status = tfm_fail(error, TFM_E_FORMAT, "%.120s: its tokenizer is larger than its vocabulary", path);
     m->data = m->file.data;
     m->dtype = m->file.dtype;

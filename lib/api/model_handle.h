@@ -25,6 +25,9 @@ struct tfm_model {
 tfm_status tfm_model_copy_of(tfm_model **out, const tfm_model_options *options, const float *data,
                              const tfm_tokenizer *tokenizer, const tfm_allocator *allocator, tfm_error *error);
 
+/* TFM_E_INVALID when it has more tokens than the configuration, on either side. tokenizer may be NULL. */
+tfm_status tfm_model_check_tokenizer(const tfm_model_options *o, const tfm_tokenizer *tokenizer, tfm_error *error);
+
 /* TFM_E_UNSUPPORTED, and says so, when the model is quantised. purpose: "train". */
 tfm_status tfm_model_need_floats(const tfm_model *model, const char *purpose, tfm_error *error);
 

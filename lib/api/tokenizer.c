@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "model/model_file.h"
 #include "text/bpe_codes.h"
+#include "text/renumbered.h"
 #include "text/sentencepiece.h"
 #include "text/subword.h"
 #include "text/tokenizer_learn.h"
@@ -153,6 +154,7 @@ static tfm_status check_restriction(const tfm_tokenizer *t, const char *path, ui
                                     const tfm_text *glossaries, size_t n, tfm_error *error)
 {
     if (!t) return tfm_fail(error, TFM_E_INVALID, "tokenizer is NULL");
+    if (t->target) return tfm_fail(error, TFM_E_INVALID, "the tokenizer is a pair: restrict each side, and pair them then");
     if (t->kind != TFM_TOKENIZER_SUBWORD_NMT)
         return tfm_fail(error, TFM_E_INVALID, "only tokenizers of kind %d can be restricted, this one is of %u",
                         TFM_TOKENIZER_SUBWORD_NMT, t->kind);
@@ -181,6 +183,47 @@ tfm_status tfm_tokenizer_restrict(tfm_tokenizer **out, const tfm_tokenizer *toke
     return status;
 }
 
+/* ------------------------------------------------------------------------------------------- source and target ---- */
+
+tfm_status tfm_tokenizer_pair(tfm_tokenizer **out, const tfm_tokenizer *source, const tfm_tokenizer *target,
+                              const tfm_allocator *allocator, tfm_error *error)
+{
+    if (!out) return tfm_fail(error, TFM_E_INVALID, "out is NULL");
+    *out = NULL;
+    if (!source || !target) return tfm_fail(error, TFM_E_INVALID, "%s is NULL", source ? "target" : "source");
+    return tfm_tokenizer_copy_pair(out, source, target, allocator, error);
+}
+
+const tfm_tokenizer *tfm_tokenizer_target(const tfm_tokenizer *tokenizer)
+{
+    return tfm_tokenizer_side_of_target(tokenizer);
+}
+
+tfm_status tfm_tokenizer_renumber(tfm_tokenizer **out, const tfm_tokenizer *tokenizer, const char *vocabulary_path,
+                                  const tfm_allocator *allocator, tfm_error *error)
+{
+    tfm_error inner = {0};
+    tfm_mapping file;
+
+    if (!out) return tfm_fail(error, TFM_E_INVALID, "out is NULL");
+    *out = NULL;
+    if (!tokenizer || !vocabulary_path)
+        return tfm_fail(error, TFM_E_INVALID, "%s is NULL", tokenizer ? "vocabulary_path" : "tokenizer");
+    if (!tokenizer->sentencepiece || tokenizer->target)
+        return tfm_fail(error, TFM_E_INVALID, "only the pieces of a SentencePiece model get other ids, this tokenizer is %s",
+                        tokenizer->target ? "a pair: give each side its own" : "of another kind");
+    tfm_status status = tfm_file_map(&file, vocabulary_path, error);
+    if (status != TFM_OK) return status;
+    status = tfm_tokenizer_copy(out, tokenizer, allocator, &inner);
+    if (status == TFM_OK) status = tfm_renumbered_take(*out, (tfm_text){(const char *)file.data, file.size}, &inner);
+    tfm_file_unmap(&file);
+    if (status != TFM_OK) tfm_tokenizer_destroy(*out);
+    if (status != TFM_OK) *out = NULL;
+    return name_file(status, vocabulary_path, &inner, error);
+}
+
+/* --------------------------------------------------------------------------------------------------- writing ---- */
+
 typedef tfm_status (*format_fn)(const tfm_tokenizer *tokenizer, tfm_buffer *out, tfm_error *error);
 
 static tfm_status write_file(const tfm_tokenizer *t, const char *path, format_fn format, tfm_error *error)
@@ -203,6 +246,8 @@ tfm_status tfm_tokenizer_export(const tfm_tokenizer *tokenizer, const char *code
 {
     if (!tokenizer || !codes_path)
         return tfm_fail(error, TFM_E_INVALID, "%s is NULL", tokenizer ? "codes_path" : "tokenizer");
+    if (tokenizer->target)
+        return tfm_fail(error, TFM_E_INVALID, "the tokenizer is a pair, such a file holds one: export each side");
     if (tokenizer->kind == TFM_TOKENIZER_WORDPIECE) return write_file(tokenizer, codes_path, tfm_wordpiece_write, error);
     if (tokenizer->kind != TFM_TOKENIZER_SUBWORD_NMT)
         return tfm_fail(error, TFM_E_INVALID, "only tokenizers of the kinds %d and %d have such a file, this one is of %u",

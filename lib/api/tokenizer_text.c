@@ -1,5 +1,6 @@
 /* Text to tokens and back through the public tokenizer: fits results into the caller's memory. */
 #include "api/check_line.h"
+#include "text/renumbered.h"
 #include "text/sentencepiece.h"
 #include "text/tokenizer.h"
 #include "text/words.h"
@@ -121,13 +122,13 @@ static tfm_status check_ids(const tfm_tokenizer *tokenizer, tfm_ids ids, const c
                             const size_t *size, tfm_error *error)
 {
     const tfm_status status = check_line(tokenizer, (tfm_text){0}, text, capacity, size, error);
+    const uint32_t n = tfm_tokenizer_vocab_size(tfm_tokenizer_side_of_target(tokenizer));
 
     if (status != TFM_OK) return status;
     if (!ids.data && ids.size) return tfm_fail(error, TFM_E_INVALID, "there are %zu ids at NULL", ids.size);
     for (size_t i = 0; i < ids.size; i++)
-        if (ids.data[i] < 0 || (uint32_t)ids.data[i] >= tfm_tokenizer_vocab_size(tokenizer))
-            return tfm_fail(error, TFM_E_INVALID, "id %zu is %d, not in 0..%u", i, ids.data[i],
-                            tfm_tokenizer_vocab_size(tokenizer) - 1);
+        if (ids.data[i] < 0 || (uint32_t)ids.data[i] >= n)
+            return tfm_fail(error, TFM_E_INVALID, "id %zu is %d, not in 0..%u", i, ids.data[i], n - 1);
     return TFM_OK;
 }
 
@@ -168,6 +169,8 @@ tfm_status tfm_tokenizer_normalize(char *text, size_t capacity, size_t *size, co
 }
 
 typedef struct ways {
+    const tfm_tokenizer *tokenizer;
+    const tfm_token *language; /* that all of them begin with, or NULL */
     sink ids;
     size_t *ends;
     float *scores;
@@ -177,9 +180,12 @@ typedef struct ways {
 static void take_way(void *user, const tfm_sentencepiece *model, const tfm_spm_path *path)
 {
     ways *w = user;
+    tfm_renumbering r = {w->tokenizer, take_id, &w->ids};
 
     if (w->n == w->most) return;
-    tfm_sentencepiece_take(model, path, take_id, &w->ids);
+    if (w->language) take_id(&w->ids, w->language);
+    if (tfm_is_renumbered(w->tokenizer)) tfm_sentencepiece_take(model, path, tfm_renumber, &r);
+    else tfm_sentencepiece_take(model, path, take_id, &w->ids);
     w->scores[w->n] = (float)path->score;
     w->ends[w->n++] = w->ids.size;
 }
@@ -195,7 +201,10 @@ tfm_status tfm_tokenizer_nbest(int32_t *ids, size_t capacity, size_t *n_ids, siz
     if (!tokenizer->sentencepiece)
         return tfm_fail(error, TFM_E_UNSUPPORTED,
                         "only unigram models of SentencePiece have several ways to cut a text");
-    ways w = {{.unknown = tokenizer->special.unk, .ids = ids, .capacity = capacity}, ends, scores, 0, *n};
+    tfm_token token;
+    const bool language = tfm_renumbered_language(tokenizer, &line, &token);
+    ways w = {.tokenizer = tokenizer, .language = language ? &token : NULL, .ends = ends, .scores = scores, .most = *n};
+    w.ids = (sink){.unknown = tokenizer->special.unk, .ids = ids, .capacity = capacity};
     status = tfm_sentencepiece_nbest(tokenizer->sentencepiece, line, *n, take_way, &w, error);
     if (status != TFM_OK) return status;
     *n_ids = w.ids.size;

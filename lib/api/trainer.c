@@ -72,9 +72,10 @@ static tfm_status check_options(const tfm_trainer_options *o, tfm_error *error)
 /* Needs the tokenizer, if there is one. */
 static tfm_status check_merges(const tfm_trainer *t, tfm_error *error)
 {
-    if (!t->tokenizer || !tfm_trainer_drops_merges(t)) return TFM_OK;
-    return tfm_tokenizer_allow_dropout(t->tokenizer, fmaxf(t->options.bpe_dropout_source, t->options.bpe_dropout_target),
-                                       error);
+    if (!t->tokenizer) return TFM_OK;
+    const tfm_status status = tfm_tokenizer_allow_dropout(t->tokenizer, t->options.bpe_dropout_source, error);
+    return status ? status : tfm_tokenizer_allow_dropout(tfm_tokenizer_target(t->tokenizer),
+                                                         t->options.bpe_dropout_target, error);
 }
 
 /* A handle with checked options and nothing else. */
@@ -158,7 +159,7 @@ static tfm_status restore(tfm_trainer *t, const tfm_model_file *file, const char
     if (status == TFM_OK) status = check_moments(&t->training, path, error);
     if (status == TFM_OK && file->tokenizer.size)
         status = tfm_tokenizer_from_text(&t->tokenizer, file->tokenizer, &t->allocator, error);
-    if (status == TFM_OK && t->tokenizer && tfm_tokenizer_vocab_size(t->tokenizer) > file->weights.options.vocab_size)
+    if (status == TFM_OK && tfm_model_check_tokenizer(&file->weights.options, t->tokenizer, NULL) != TFM_OK)
         status = tfm_fail(error, TFM_E_FORMAT, "%.120s: its tokenizer is larger than its vocabulary", path);
     if (status == TFM_OK) status = check_merges(t, error);
     if (status != TFM_OK) return status;

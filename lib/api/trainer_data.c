@@ -26,17 +26,18 @@ tfm_status tfm_trainer_encode(tfm_trainer *t, const tfm_text *sources, const tfm
     const tfm_encode_rules source = {"source line", t->options.replace_invalid, true, tfm_config_end(&t->training.weights.options, true), false};
     const tfm_encode_rules target = {"target line", t->options.replace_invalid, true, tfm_config_end(&t->training.weights.options, false), false};
     status = tfm_encode_lines(&t->sources, t->tokenizer, sources, n, &source, error);
-    if (status == TFM_OK) status = tfm_encode_lines(&t->targets, t->tokenizer, targets, n, &target, error);
+    if (status == TFM_OK)
+        status = tfm_encode_lines(&t->targets, tfm_tokenizer_target(t->tokenizer), targets, n, &target, error);
     return status;
 }
 
 /* The id that counts as unknown; without a tokenizer that of the library. */
-static int32_t unknown_id(const tfm_trainer *t)
+static int32_t unknown_id(const tfm_tokenizer *tokenizer)
 {
     tfm_special_ids special;
 
-    tfm_tokenizer_special(&special, t->tokenizer);
-    return t->tokenizer ? special.unk : TFM_UNK;
+    tfm_tokenizer_special(&special, tokenizer);
+    return tokenizer ? special.unk : TFM_UNK;
 }
 
 static tfm_status check_ids(tfm_ids ids, uint32_t vocab, size_t pair, const char *side, int32_t unknown,
@@ -66,7 +67,7 @@ tfm_status tfm_trainer_add_pairs(const tfm_trainer *t, tfm_dataset *data, const 
                                  size_t n, size_t longest, tfm_data_report *r, tfm_error *error)
 {
     const tfm_model_options *o = &t->training.weights.options;
-    const int32_t unknown = unknown_id(t);
+    const int32_t unknown = unknown_id(t->tokenizer), target_unknown = unknown_id(tfm_tokenizer_target(t->tokenizer));
 
     for (size_t i = 0; i < n; i++) {
         const bool blank = is_blank(sources[i], targets[i]), too_long = is_too_long(sources[i], targets[i], longest);
@@ -76,7 +77,7 @@ tfm_status tfm_trainer_add_pairs(const tfm_trainer *t, tfm_dataset *data, const 
         r->too_long += !blank && too_long;
         if (blank || too_long) continue;
         status = check_ids(sources[i], o->source_vocab_size, i, "source", unknown, r, error);
-        if (status == TFM_OK) status = check_ids(targets[i], o->vocab_size, i, "target", unknown, r, error);
+        if (status == TFM_OK) status = check_ids(targets[i], o->vocab_size, i, "target", target_unknown, r, error);
         if (status == TFM_OK) status = tfm_dataset_add(data, sources[i], targets[i], error);
         if (status != TFM_OK) return status;
         r->pairs++;

@@ -18,6 +18,11 @@ static float rate_of(const tfm_trainer *t, bool source)
     return source ? t->options.bpe_dropout_source : t->options.bpe_dropout_target;
 }
 
+static const tfm_tokenizer *tokenizer_of(const tfm_trainer *t, bool source)
+{
+    return source ? t->tokenizer : tfm_tokenizer_target(t->tokenizer);
+}
+
 /* Tokens that the model adds to a line. */
 static size_t added(const tfm_trainer *t, bool source)
 {
@@ -36,12 +41,13 @@ static tfm_status draw_text(const tfm_trainer *t, tfm_side *side, size_t pair, u
     const uint64_t seed = t->options.seed, stream = stream_of(epoch, pair, source);
     const size_t most = tfm_trainer_length(t, t->options.max_length) - added(t, source);
     const size_t room = side->id_capacity - side->n_ids - added(t, source), fits = room < most ? room : most;
+    const tfm_tokenizer *tokenizer = tokenizer_of(t, source);
     int32_t *ids = side->ids + side->n_ids;
     size_t n;
     tfm_status status =
-        tfm_tokenizer_encode_dropout(ids, fits, &n, t->tokenizer, text, rate_of(t, source), seed, stream, error);
+        tfm_tokenizer_encode_dropout(ids, fits, &n, tokenizer, text, rate_of(t, source), seed, stream, error);
 
-    if (status == TFM_OK && n > most) status = tfm_tokenizer_encode(ids, fits, &n, t->tokenizer, text, error);
+    if (status == TFM_OK && n > most) status = tfm_tokenizer_encode(ids, fits, &n, tokenizer, text, error);
     if (status != TFM_OK) return status;
     assert(n <= fits);
     if (added(t, source)) ids[n++] = tfm_config_end(&t->training.weights.options, source);
@@ -74,7 +80,7 @@ static tfm_status most_of(const tfm_trainer *t, const tfm_side *side, size_t pai
 
     *most = side->offset[pair + 1] - side->offset[pair];
     if (rate_of(t, source) == 0.0f) return TFM_OK;
-    status = tfm_tokenizer_encode_dropout(NULL, 0, most, t->tokenizer, text, 1.0f, 0, 0, error);
+    status = tfm_tokenizer_encode_dropout(NULL, 0, most, tokenizer_of(t, source), text, 1.0f, 0, 0, error);
     *most += added(t, source);
     if (*most > limit) *most = limit;
     return status;

@@ -84,6 +84,18 @@ void tfm_sentencepiece_take(const tfm_sentencepiece *model, const tfm_spm_path *
 /* Appends the text of ids of the vocabulary. */
 void tfm_sentencepiece_join(const tfm_sentencepiece *model, tfm_ids ids, tfm_buffer *out);
 
+/* The same piece by piece, also of those that the model has not. The first ones lose the space that the model put
+ * before the text. */
+typedef struct tfm_spm_joining {
+    const tfm_sentencepiece *model;
+    tfm_buffer text, bytes; /* bytes: of pieces that are not yet characters */
+    bool begun;             /* that space is gone, or there is text         */
+} tfm_spm_joining;
+tfm_spm_joining tfm_spm_join_begin(const tfm_sentencepiece *model);
+/* type: tfm_spm_type; of a byte the piece is the model's. */
+void tfm_spm_join_piece(tfm_spm_joining *joining, uint32_t type, tfm_text piece);
+void tfm_spm_join_end(tfm_spm_joining *joining, tfm_buffer *out); /* appends it, and ends joining */
+
 /* ------------------------------------------------------------------------------------- between its own files ---- */
 
 /* Bytes of the character that a text begins with; the text may end in the midst of it. */

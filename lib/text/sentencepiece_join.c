@@ -38,27 +38,26 @@ static unsigned digit(char c)
     return (unsigned)(c <= '9' ? c - '0' : c - 'A' + 10);
 }
 
-/* Text that is being put together. The first pieces lose the space that the model put before the text. */
-typedef struct joined {
-    const tfm_sentencepiece *model;
-    tfm_buffer text, bytes; /* bytes: of pieces that are not yet characters */
-    bool begun;             /* that space is gone, or there is text         */
-} joined;
-
-static void append_piece(joined *j, uint32_t id)
+tfm_spm_joining tfm_spm_join_begin(const tfm_sentencepiece *model)
 {
-    const tfm_sentencepiece *m = j->model;
-    tfm_text piece = tfm_vocab_text(&m->pieces, id);
+    return (tfm_spm_joining){
+        .model = model, .text = {.allocator = model->allocator}, .bytes = {.allocator = model->allocator}};
+}
 
-    if (m->about[id].type == TFM_SPM_BYTE) {
+void tfm_spm_join_piece(tfm_spm_joining *joining, uint32_t type, tfm_text piece)
+{
+    tfm_spm_joining *j = joining;
+    const tfm_sentencepiece *m = j->model;
+
+    if (type == TFM_SPM_BYTE) {
         const char byte = (char)(digit(piece.data[3]) << 4 | digit(piece.data[4])); /* "<0xAB>" */
         tfm_buffer_append(&j->bytes, &byte, 1);
         return;
     }
     append_spelt(&j->text, &j->bytes);
     j->begun |= j->text.size > 0;
-    if (m->about[id].type == TFM_SPM_CONTROL) return;
-    if (id == m->unknown) {
+    if (type == TFM_SPM_CONTROL) return;
+    if (type == TFM_SPM_UNKNOWN) {
         tfm_buffer_append(&j->text, m->unknown_surface.data, m->unknown_surface.size);
         return;
     }
@@ -69,16 +68,26 @@ static void append_piece(joined *j, uint32_t id)
     append_plain(&j->text, piece);
 }
 
+void tfm_spm_join_end(tfm_spm_joining *joining, tfm_buffer *out)
+{
+    tfm_spm_joining *j = joining;
+
+    append_spelt(&j->text, &j->bytes);
+    const tfm_text text = {j->text.data, j->text.size};
+    if (j->model->undo.units.size) tfm_sentencepiece_normalize(&j->model->undo, NULL, text, out);
+    else tfm_buffer_append(out, text.data, text.size);
+    out->bad |= j->text.bad;
+    tfm_buffer_free(&j->bytes);
+    tfm_buffer_free(&j->text);
+}
+
 void tfm_sentencepiece_join(const tfm_sentencepiece *model, tfm_ids ids, tfm_buffer *out)
 {
-    joined j = {.model = model, .text = {.allocator = model->allocator}, .bytes = {.allocator = model->allocator}};
+    tfm_spm_joining j = tfm_spm_join_begin(model);
 
-    for (size_t i = 0; i < ids.size; i++) append_piece(&j, (uint32_t)ids.data[i]);
-    append_spelt(&j.text, &j.bytes);
-    const tfm_text text = {j.text.data, j.text.size};
-    if (model->undo.units.size) tfm_sentencepiece_normalize(&model->undo, NULL, text, out);
-    else tfm_buffer_append(out, text.data, text.size);
-    out->bad |= j.text.bad;
-    tfm_buffer_free(&j.bytes);
-    tfm_buffer_free(&j.text);
+    for (size_t i = 0; i < ids.size; i++) {
+        const uint32_t id = (uint32_t)ids.data[i];
+        tfm_spm_join_piece(&j, model->about[id].type, tfm_vocab_text(&model->pieces, id));
+    }
+    tfm_spm_join_end(&j, out);
 }

@@ -19,8 +19,9 @@ struct tfm_tokenizer {
     tfm_allocator allocator;
     uint32_t kind;
     tfm_special_ids special;
-    struct tfm_sentencepiece
-        *sentencepiece; /* of that kind, else NULL; it has the vocabulary, and the fields below are empty */
+    struct tfm_tokenizer *target; /* of a pair, else NULL: what it decodes with; all else here is the source's */
+    struct tfm_sentencepiece *sentencepiece; /* of that kind, else NULL; it has the vocabulary, and the fields below are
+                                                empty, but for vocab when its pieces have other ids (renumbered.h) */
     tfm_vocab vocab;    /* id -> token */
     size_t longest;     /* bytes of the longest token of the kinds wordpiece and bert */
     tfm_bpe bpe;
@@ -35,6 +36,16 @@ tfm_status tfm_tokenizer_new(tfm_tokenizer **out, uint32_t kind, const tfm_alloc
 void tfm_tokenizer_destroy(tfm_tokenizer *tokenizer); /* takes NULL */
 tfm_status tfm_tokenizer_copy(tfm_tokenizer **out, const tfm_tokenizer *tokenizer, const tfm_allocator *allocator,
                               tfm_error *error);
+
+/* The side of a target: of a tokenizer that is no pair itself, of NULL NULL. */
+static inline const tfm_tokenizer *tfm_tokenizer_side_of_target(const tfm_tokenizer *tokenizer)
+{
+    return tokenizer && tokenizer->target ? tokenizer->target : tokenizer;
+}
+
+/* What two copies make. */
+tfm_status tfm_tokenizer_copy_pair(tfm_tokenizer **out, const tfm_tokenizer *source, const tfm_tokenizer *target,
+                                   const tfm_allocator *allocator, tfm_error *error);
 
 /* Takes the memory of that many tokens and merges in all, but for their bytes, at once: a reader knows how many come.
  */
@@ -70,7 +81,7 @@ tfm_status tfm_tokenizer_allow_dropout(const tfm_tokenizer *tokenizer, float rat
 /* The same with merges left out at random, where that is allowed. */
 tfm_status tfm_tokenizer_cut_dropout(const tfm_tokenizer *tokenizer, tfm_text line, const tfm_bpe_dropout *dropout,
                                      tfm_token_fn take, void *user, tfm_error *error);
-/* Appends the text of ids, which are all in the vocabulary, to out: it may be invalid UTF-8 when bytes are among them.
+/* Appends the text of ids, which are all in the target's vocabulary, to out: it may be invalid UTF-8 when bytes are among them.
  */
 void tfm_tokenizer_join(const tfm_tokenizer *tokenizer, tfm_ids ids, tfm_buffer *out);
 

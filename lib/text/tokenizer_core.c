@@ -2,6 +2,7 @@
 #include "text/tokenizer.h"
 
 #include "text/bert.h"
+#include "text/renumbered.h"
 #include "text/sentencepiece.h"
 #include "text/subword.h"
 #include "text/wordpiece.h"
@@ -22,6 +23,7 @@ void tfm_tokenizer_destroy(tfm_tokenizer *tokenizer)
 {
     if (!tokenizer) return;
     const tfm_allocator allocator = tokenizer->allocator;
+    tfm_tokenizer_destroy(tokenizer->target);
     tfm_subword_free(tokenizer);
     tfm_vocab_free(&tokenizer->vocab);
     tfm_vocab_free(&tokenizer->glossaries);
@@ -95,6 +97,7 @@ tfm_status tfm_tokenizer_copy(tfm_tokenizer **out, const tfm_tokenizer *tokenize
     good = good && tfm_bpe_reserve(&t->bpe, tokenizer->bpe.n);
     for (size_t i = 0; good && i < tokenizer->bpe.n; i++) good = tfm_bpe_add(&t->bpe, tokenizer->bpe.merges[i]);
     if (good && tokenizer->origins) good = tfm_subword_restrict(t, NULL) == TFM_OK;
+    if (good && tokenizer->target) good = tfm_tokenizer_copy(&t->target, tokenizer->target, &a, NULL) == TFM_OK;
     *out = good ? t : NULL;
     if (good) return TFM_OK;
     tfm_tokenizer_destroy(t);
@@ -102,11 +105,21 @@ tfm_status tfm_tokenizer_copy(tfm_tokenizer **out, const tfm_tokenizer *tokenize
                     tfm_tokenizer_vocab(tokenizer)->n);
 }
 
+tfm_status tfm_tokenizer_copy_pair(tfm_tokenizer **out, const tfm_tokenizer *source, const tfm_tokenizer *target,
+                                   const tfm_allocator *allocator, tfm_error *error)
+{
+    tfm_tokenizer pair = *source, side = *tfm_tokenizer_side_of_target(target);
+
+    pair.target = &side;
+    return tfm_tokenizer_copy(out, &pair, allocator, error);
+}
+
 /* ---------------------------------------------------------------------------------------- what it is made of ---- */
 
 const tfm_vocab *tfm_tokenizer_vocab(const tfm_tokenizer *tokenizer)
 {
-    return tokenizer->sentencepiece ? &tokenizer->sentencepiece->pieces : &tokenizer->vocab;
+    return tokenizer->sentencepiece && !tfm_is_renumbered(tokenizer) ? &tokenizer->sentencepiece->pieces
+                                                                      : &tokenizer->vocab;
 }
 
 const tfm_vocab *tfm_tokenizer_pieces(const tfm_tokenizer *tokenizer)
@@ -282,6 +295,7 @@ tfm_status tfm_tokenizer_cut_dropout(const tfm_tokenizer *tokenizer, tfm_text li
     tfm_words words;
     tfm_text word;
 
+    if (tfm_is_renumbered(tokenizer)) return tfm_renumbered_cut(tokenizer, line, take, user, error);
     if (tokenizer->sentencepiece) return tfm_sentencepiece_cut(tokenizer->sentencepiece, line, take, user, error);
     if (tokenizer->kind == TFM_TOKENIZER_BERT) return tfm_bert_cut(tokenizer, line, take, user, error);
     tfm_bpe_work_init(&work, &tokenizer->allocator);
@@ -347,9 +361,12 @@ static void join_subword(const tfm_tokenizer *t, tfm_ids ids, tfm_buffer *out)
 
 void tfm_tokenizer_join(const tfm_tokenizer *tokenizer, tfm_ids ids, tfm_buffer *out)
 {
-    if (tokenizer->sentencepiece) tfm_sentencepiece_join(tokenizer->sentencepiece, ids, out);
-    else if (tokenizer->kind == TFM_TOKENIZER_BERT) tfm_bert_join(tokenizer, ids, out);
-    else if (tokenizer->kind == TFM_TOKENIZER_WORDPIECE) tfm_wordpiece_join(tokenizer, ids, out);
-    else if (tokenizer->kind == TFM_TOKENIZER_BPE) join_reversible(tokenizer, ids, out);
-    else join_subword(tokenizer, ids, out);
+    const tfm_tokenizer *t = tfm_tokenizer_side_of_target(tokenizer);
+
+    if (tfm_is_renumbered(t)) tfm_renumbered_join(t, ids, out);
+    else if (t->sentencepiece) tfm_sentencepiece_join(t->sentencepiece, ids, out);
+    else if (t->kind == TFM_TOKENIZER_BERT) tfm_bert_join(t, ids, out);
+    else if (t->kind == TFM_TOKENIZER_WORDPIECE) tfm_wordpiece_join(t, ids, out);
+    else if (t->kind == TFM_TOKENIZER_BPE) join_reversible(t, ids, out);
+    else join_subword(t, ids, out);
 }

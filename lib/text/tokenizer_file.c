@@ -1,8 +1,10 @@
 /*
  * A tokenizer as plain text: the form in which it is saved, and in which a model file carries it (doc/format.md). Those
- * of SentencePiece keep the form that they have.
+ * of SentencePiece keep the form that they have; with other ids it follows their vocabulary, and pairs are two such
+ * files behind each other.
  */
 #include "text/bert.h"
+#include "text/renumbered.h"
 #include "text/sentencepiece.h"
 #include "text/subword.h"
 #include "text/wordpiece.h"
@@ -12,6 +14,8 @@
 #define MAGIC "tfm-tokenizer"
 #define VERSION "1"
 #define LINE "tokenizer, line %zu: "
+#define RENUMBERED MAGIC " " VERSION " sentencepiece "
+#define PAIR MAGIC " " VERSION " pair "
 
 enum { LEAST_TOKEN = 2, LEAST_MERGE = 4 }; /* bytes of a line: "a\n", "a b\n" */
 
@@ -69,28 +73,62 @@ static void append_lines(tfm_buffer *out, const tfm_vocab *texts)
     }
 }
 
-tfm_status tfm_tokenizer_to_text(const tfm_tokenizer *tokenizer, tfm_buffer *out, tfm_error *error)
+static void append_sentencepiece(tfm_buffer *out, const tfm_tokenizer *t)
 {
-    const tfm_vocab *vocab = &tokenizer->vocab, *pieces = tfm_tokenizer_pieces(tokenizer);
-    const tfm_bpe *bpe = &tokenizer->bpe;
+    const tfm_sentencepiece *m = t->sentencepiece;
+    char heading[140];
 
-    if (tokenizer->sentencepiece) {
-        tfm_buffer_append(out, tokenizer->sentencepiece->file, tokenizer->sentencepiece->file_size);
-        return out->bad ? tfm_fail(error, TFM_E_NOMEM, "no memory to write a tokenizer of %u tokens",
-                                   tokenizer->sentencepiece->pieces.n)
-                        : TFM_OK;
+    if (tfm_is_renumbered(t)) {
+        const int size = snprintf(heading, sizeof heading, RENUMBERED "%u tokens %zu bytes\n", t->vocab.n, m->file_size);
+        tfm_buffer_append(out, heading, (size_t)size);
+        append_lines(out, &t->vocab);
     }
-    append_heading(out, tokenizer);
-    append_lines(out, vocab);
-    for (size_t i = 0; i < bpe->n; i++) {
-        append_escaped(out, tfm_vocab_text(pieces, bpe->merges[i].left));
+    tfm_buffer_append(out, m->file, m->file_size);
+}
+
+static void append_plain(tfm_buffer *out, const tfm_tokenizer *t)
+{
+    const tfm_vocab *pieces = tfm_tokenizer_pieces(t);
+
+    append_heading(out, t);
+    append_lines(out, &t->vocab);
+    for (size_t i = 0; i < t->bpe.n; i++) {
+        append_escaped(out, tfm_vocab_text(pieces, t->bpe.merges[i].left));
         tfm_buffer_append(out, " ", 1);
-        append_escaped(out, tfm_vocab_text(pieces, bpe->merges[i].right));
+        append_escaped(out, tfm_vocab_text(pieces, t->bpe.merges[i].right));
         tfm_buffer_append(out, "\n", 1);
     }
-    append_lines(out, &tokenizer->glossaries);
+    append_lines(out, &t->glossaries);
+}
+
+static void append_side(tfm_buffer *out, const tfm_tokenizer *t)
+{
+    if (t->sentencepiece) append_sentencepiece(out, t);
+    else append_plain(out, t);
+}
+
+static void append_pair(tfm_buffer *out, const tfm_tokenizer *t)
+{
+    tfm_buffer sides = {.allocator = out->allocator};
+    char heading[140];
+
+    append_side(&sides, t);
+    const size_t first = sides.size;
+    append_side(&sides, t->target);
+    const int size = snprintf(heading, sizeof heading, PAIR "%zu bytes %zu bytes\n", first, sides.size - first);
+    tfm_buffer_append(out, heading, (size_t)size);
+    tfm_buffer_append(out, sides.data, sides.size);
+    out->bad |= sides.bad;
+    tfm_buffer_free(&sides);
+}
+
+tfm_status tfm_tokenizer_to_text(const tfm_tokenizer *tokenizer, tfm_buffer *out, tfm_error *error)
+{
+    if (tokenizer->target) append_pair(out, tokenizer);
+    else append_side(out, tokenizer);
     if (!out->bad) return TFM_OK;
-    return tfm_fail(error, TFM_E_NOMEM, "no memory to write a tokenizer of %u tokens", vocab->n);
+    return tfm_fail(error, TFM_E_NOMEM, "no memory to write a tokenizer of %u tokens",
+                    tfm_tokenizer_vocab(tokenizer)->n);
 }
 
 /* -------------------------------------------------------------------------------------------------- reading ---- */
@@ -360,13 +398,83 @@ static tfm_status read_bert(tfm_tokenizer **out, tfm_text file, const tfm_alloca
     return status == TFM_OK ? tfm_bert_check(*out, error) : status;
 }
 
+/* Takes the first line of a file that begins with start: two numbers, each with its word behind it. */
+static bool take_sizes(reader *r, const char *start, const char *const units[2], uint32_t sizes[2], tfm_error *error)
+{
+    tfm_text line = {0};
+
+    if (take_line(r, &line, error) != TFM_OK) return false;
+    line = tfm_text_from(line, strlen(start));
+    if (take_count(&line, &sizes[0]) && take_exactly(&line, units[0]) && take_count(&line, &sizes[1]) &&
+        take_exactly(&line, units[1]) && !line.size)
+        return true;
+    tfm_fail(error, TFM_E_FORMAT, LINE "is not \"%sNUMBER %s NUMBER %s\"", r->line, start, units[0], units[1]);
+    return false;
+}
+
+/* Of n tokens, which are all that is left to the reader. */
+static tfm_status read_vocabulary(reader *r, tfm_tokenizer *t, uint32_t n, tfm_error *error)
+{
+    const heading h = {.n_tokens = n};
+    tfm_status status = check_counts(r, &h, 1, error);
+
+    if (status == TFM_OK) status = tfm_tokenizer_reserve(t, n, 0, error);
+    for (uint32_t id = 0; id < n && status == TFM_OK; id++) status = read_token(r, t, id, 0, error);
+    if (status == TFM_OK && r->rest.size)
+        status = tfm_fail(error, TFM_E_FORMAT, LINE "%zu bytes follow the last token", r->line, r->rest.size);
+    return status == TFM_OK ? tfm_renumbered_check(t, error) : status;
+}
+
+static tfm_status read_renumbered(tfm_tokenizer **out, tfm_text file, const tfm_allocator *allocator, tfm_error *error)
+{
+    static const char *const units[] = {"tokens", "bytes"};
+    reader r = {.rest = file, .plain = {.allocator = *allocator}};
+    uint32_t sizes[2];
+
+    if (!take_sizes(&r, RENUMBERED, units, sizes, error)) return TFM_E_FORMAT;
+    if (sizes[1] > r.rest.size)
+        return tfm_fail(error, TFM_E_FORMAT, LINE "%u bytes of SentencePiece, but only %zu follow: copy the file again",
+                        r.line, sizes[1], r.rest.size);
+    r.rest.size -= sizes[1];
+    tfm_status status = check_characters((tfm_text){file.data, file.size - sizes[1]}, error);
+    if (status == TFM_OK)
+        status = read_sentencepiece(out, tfm_text_from(file, file.size - sizes[1]), allocator, error);
+    if (status == TFM_OK) status = read_vocabulary(&r, *out, sizes[0], error);
+    tfm_buffer_free(&r.plain);
+    return status;
+}
+
+static bool begins_with(tfm_text file, const char *start)
+{
+    return file.size >= strlen(start) && !memcmp(file.data, start, strlen(start));
+}
+
+static tfm_status read_pair(tfm_tokenizer **out, tfm_text file, const tfm_allocator *allocator, tfm_error *error)
+{
+    static const char *const units[] = {"bytes", "bytes"};
+    reader r = {.rest = file};
+    uint32_t sizes[2];
+
+    if (!take_sizes(&r, PAIR, units, sizes, error)) return TFM_E_FORMAT;
+    if ((uint64_t)sizes[0] + sizes[1] != r.rest.size)
+        return tfm_fail(error, TFM_E_FORMAT, LINE "%u and %u bytes, but %zu follow: copy the file again", r.line,
+                        sizes[0], sizes[1], r.rest.size);
+    const tfm_text source = {r.rest.data, sizes[0]}, target = tfm_text_from(r.rest, sizes[0]);
+    if (begins_with(source, PAIR) || begins_with(target, PAIR))
+        return tfm_fail(error, TFM_E_FORMAT, LINE "a pair has a pair in it", r.line);
+    const tfm_status status = tfm_tokenizer_from_text(out, source, allocator, error);
+    return status == TFM_OK ? tfm_tokenizer_from_text(&(*out)->target, target, allocator, error) : status;
+}
+
 tfm_status tfm_tokenizer_from_text(tfm_tokenizer **out, tfm_text file, const tfm_allocator *allocator, tfm_error *error)
 {
     const tfm_allocator a = tfm_allocator_or_default(allocator);
     tfm_status status;
 
     *out = NULL;
-    if (tfm_sentencepiece_is_file(file)) status = read_sentencepiece(out, file, &a, error);
+    if (begins_with(file, PAIR)) status = read_pair(out, file, &a, error);
+    else if (begins_with(file, RENUMBERED)) status = read_renumbered(out, file, &a, error);
+    else if (tfm_sentencepiece_is_file(file)) status = read_sentencepiece(out, file, &a, error);
     else if (tfm_wordpiece_is_file(file)) status = read_wordpiece(out, file, &a, error);
     else if (tfm_bert_is_file(file)) status = read_bert(out, file, &a, error);
     else status = read_text(out, file, &a, error);

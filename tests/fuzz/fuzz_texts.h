@@ -26,7 +26,8 @@ static inline tfm_text fuzz_decode(const tfm_tokenizer *t, tfm_ids ids)
     return (tfm_text){text, size};
 }
 
-/* Valid text: its ids are in the vocabulary, none of them controls, and of the kind bpe they give the text again. */
+/* Valid text: its ids are in the vocabulary, none of them controls, and of the kind bpe they give the text again. A pair
+ * does not decode what it encodes. */
 static inline void fuzz_round_trip(const tfm_tokenizer *t, tfm_text line)
 {
     size_t n = 0, again = 0;
@@ -40,10 +41,12 @@ static inline void fuzz_round_trip(const tfm_tokenizer *t, tfm_text line)
         FUZZ_REQUIRE(ids[i] >= 0 && (uint32_t)ids[i] < tfm_tokenizer_vocab_size(t));
         FUZZ_REQUIRE(ids[i] != special.pad && ids[i] != special.eos && ids[i] != special.bos);
     }
-    const tfm_text back = fuzz_decode(t, (tfm_ids){ids, n});
-    if (tfm_tokenizer_kind(t) == TFM_TOKENIZER_BPE)
-        FUZZ_REQUIRE(back.size == line.size && (!line.size || !memcmp(back.data, line.data, line.size)));
-    free((char *)(uintptr_t)back.data);
+    if (tfm_tokenizer_target(t) == t) {
+        const tfm_text back = fuzz_decode(t, (tfm_ids){ids, n});
+        if (tfm_tokenizer_kind(t) == TFM_TOKENIZER_BPE)
+            FUZZ_REQUIRE(back.size == line.size && (!line.size || !memcmp(back.data, line.data, line.size)));
+        free((char *)(uintptr_t)back.data);
+    }
     free(ids);
 }
 

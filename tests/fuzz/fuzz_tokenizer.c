@@ -12,7 +12,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_check_error(status, &error);
     FUZZ_REQUIRE((status == TFM_OK) == (t != NULL));
     fuzz_check_peak(size, 0);
-    for (size_t i = 0; t && i < FUZZ_CORPUS; i++) fuzz_round_trip(t, fuzz_corpus[i]);
+    for (size_t i = 0; t && i < FUZZ_CORPUS; i++) {
+        fuzz_round_trip(t, fuzz_corpus[i]);
+        fuzz_round_trip(tfm_tokenizer_target(t), fuzz_corpus[i]);
+    }
     tfm_tokenizer_free(t);
     FUZZ_REQUIRE(fuzz_memory.live == 0);
     return 0;

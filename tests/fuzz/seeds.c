@@ -175,6 +175,32 @@ static void write_sentencepiece(void)
     }
 }
 
+/* Pieces with other ids, pairs of them, and the files that have these ids. */
+static void write_pairs(void)
+{
+    static const char yaml[] = "\"</s>\": 0\n<unk>: 1\nabc: 3\n'k': 2\n- \"\\u2581\\\"\": 4\n\">>x<<\": 5\n";
+    static const char json[] = "{\"</s>\": 0, \"<unk>\": 1, \"\\ud83d\\ude00\": 3, \"\\u2581abc\": 2, \"<pad>\": 4}";
+    tfm_tokenizer *bpe = learn(TFM_TOKENIZER_BPE), *spm, *t, *pair;
+    static spm_file f;
+
+    spm_small(&f, (spm_form){.model = 2});
+    write_bytes(place("tokenizer", "unigram"), f.bytes, f.size);
+    write_text("renumber", "yaml", yaml);
+    write_text("renumber", "json", json);
+    FUZZ_REQUIRE(tfm_tokenizer_load(&spm, place("tokenizer", "unigram"), NULL, NULL) == TFM_OK);
+    FUZZ_REQUIRE(tfm_tokenizer_renumber(&t, spm, place("renumber", "yaml"), NULL, NULL) == TFM_OK);
+    FUZZ_REQUIRE(tfm_tokenizer_save(t, place("tokenizer", "renumbered"), NULL) == TFM_OK);
+    FUZZ_REQUIRE(tfm_tokenizer_pair(&pair, t, bpe, NULL, NULL) == TFM_OK);
+    FUZZ_REQUIRE(tfm_tokenizer_save(pair, place("tokenizer", "pair"), NULL) == TFM_OK);
+    tfm_tokenizer_free(pair);
+    FUZZ_REQUIRE(tfm_tokenizer_pair(&pair, spm, t, NULL, NULL) == TFM_OK);
+    FUZZ_REQUIRE(tfm_tokenizer_save(pair, place("tokenizer", "pair-pieces"), NULL) == TFM_OK);
+    tfm_tokenizer_free(pair);
+    tfm_tokenizer_free(t);
+    tfm_tokenizer_free(spm);
+    tfm_tokenizer_free(bpe);
+}
+
 static void write_trees(void)
 {
     static const char *const texts[] = {
@@ -319,6 +345,7 @@ int main(int argc, char **argv)
     write_foreign();
     write_checkpoints();
     write_tokenizers();
+    write_pairs();
     write_sentencepiece();
     write_texts();
     write_structs();
