@@ -16,7 +16,7 @@ check "convert back: the same" diff -r folder again
 refused "convert to Marian" 1 "Marian cannot express positions 3" "$tfm" convert --model m --to marian -o x
 check "convert to Marian: nothing is written" test ! -e x
 refused "another format" 2 "onnx" "$tfm" convert --model m --to onnx -o x
-for model in marian/model.npz ct2/v2/aren-transliteration/model.bin; do
+for model in marian/model.npz ct2/v2/aren-transliteration/model.bin ct2/v2/aren-transliteration; do
     [ -e "$data/models/$model" ] || continue
     works "convert $model" "$tfm" convert --model "$data/models/$model" -o out.tfm
     check "convert: silent" equal "$(cat out err)" ""

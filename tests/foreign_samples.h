@@ -3,6 +3,7 @@
 #ifndef FOREIGN_SAMPLES_H
 #define FOREIGN_SAMPLES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,10 +13,11 @@ enum { SAMPLE_D = 8, SAMPLE_FF = 12, SAMPLE_SOURCE = 6, SAMPLE_TARGET = 5, SAMPL
 
 typedef struct sample {
     unsigned char *bytes; /* [SAMPLE_ROOM] */
-    size_t size;
+    size_t size, entries;
+    uint32_t version; /* of CTranslate2's format */
     /* of an archive */
     unsigned char directory[1 << 14];
-    size_t directory_size, entries;
+    size_t directory_size;
 } sample;
 
 static inline void sample_put(sample *s, const void *data, size_t size)
@@ -46,35 +48,63 @@ static inline void ct2_string(sample *s, const char *text)
     sample_put(s, text, strlen(text) + 1);
 }
 
-static inline void ct2_variable(sample *s, const char *name, uint32_t rank, uint32_t rows, uint32_t cols, uint32_t size,
-                                float scale)
-{
-    const uint32_t n = (rank > 0 ? rows : 1) * (rank > 1 ? cols : 1);
+/* Types by the numbers that they have since format 4. */
+enum { CT2_F32, CT2_I8, CT2_I16, CT2_I32, CT2_F16, CT2_BF16 };
 
-    ct2_string(s, name);
-    sample_number(s, rank, 1);
-    if (rank > 0) sample_number(s, rows, 4);
-    if (rank > 1) sample_number(s, cols, 4);
-    sample_number(s, size, 1);
-    sample_number(s, n, 4);
-    for (uint32_t i = 0; i < n; i++) {
-        const float x = strstr(name, "_scale") ? scale : sample_value(name, i);
-        if (size == 4) sample_put(s, &x, sizeof x);
-        else sample_number(s, (uint32_t)(int32_t)(x * scale), size);
-    }
+/* The kinds that tests and fuzzers begin with. Since format 3 there are aliases, and attributes. */
+typedef struct ct2_form {
+    uint32_t version, type; /* of the matrices */
+    const char *spec;
+} ct2_form;
+static const ct2_form ct2_forms[] = {
+    {2, CT2_F32, "TransformerBase"}, {2, CT2_I16, "TransformerBase"}, {2, CT2_I8, "TransformerBase"},
+    {3, CT2_I8, "TransformerSpec"},  {4, CT2_F16, "TransformerSpec"}, {5, CT2_BF16, "TransformerSpec"},
+    {6, CT2_I8, "TransformerSpec"},
+};
+enum { CT2_FORMS = sizeof ct2_forms / sizeof *ct2_forms };
+
+/* Of a multiple of 1/64 below 1, which has no more than 6 bits. */
+static inline uint32_t ct2_bits(float x, uint32_t type)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &x, sizeof bits);
+    if (type == CT2_F32) return bits;
+    if (type == CT2_BF16) return bits >> 16;
+    return bits ? (bits >> 31) << 15 | ((bits >> 23 & 255) - 112) << 10 | (bits >> 13 & 1023) : 0;
 }
 
-/* size: bytes of a number of a matrix; integers have scales, one for each row when they are of one byte. */
-static inline void ct2_linear(sample *s, const char *owner, const char *name, uint32_t out, uint32_t in, uint32_t size)
+/* One number when rows are 0, a vector when cols are. */
+static inline void ct2_variable(sample *s, const char *name, uint32_t rows, uint32_t cols, uint32_t type, float scale)
+{
+    static const uint32_t sizes[] = {4, 1, 2, 4, 2, 2};
+    const uint32_t n = (rows ? rows : 1) * (cols ? cols : 1), size = sizes[type];
+
+    ct2_string(s, name);
+    sample_number(s, (rows > 0) + (cols > 0), 1);
+    if (rows > 0) sample_number(s, rows, 4);
+    if (cols > 0) sample_number(s, cols, 4);
+    sample_number(s, s->version < 4 ? size : type, 1);
+    sample_number(s, s->version < 4 ? n : n * size, 4);
+    for (uint32_t i = 0; i < n; i++) {
+        const float x = strstr(name, "_scale") || !rows ? scale : sample_value(name, i);
+        const bool integer = type == CT2_I8 || type == CT2_I16;
+        sample_number(s, integer ? (uint32_t)(int32_t)(rows ? x * scale : x) : ct2_bits(x, type), size);
+    }
+    s->entries++;
+}
+
+/* Integers have scales, one for each row when they are of one byte. */
+static inline void ct2_linear(sample *s, const char *owner, const char *name, uint32_t out, uint32_t in, uint32_t type)
 {
     char full[96];
 
     snprintf(full, sizeof full, "%s%s/bias", owner, name);
-    if (strcmp(name, "embeddings")) ct2_variable(s, full, 1, out, 0, 4, 1.0f);
+    if (!strstr(name, "embeddings")) ct2_variable(s, full, out, 0, CT2_F32, 1.0f);
     snprintf(full, sizeof full, "%s%s/weight", owner, name);
-    ct2_variable(s, full, 2, out, in, size, 64.0f);
+    ct2_variable(s, full, out, in, type, 64.0f);
     snprintf(full, sizeof full, "%s%s/weight_scale", owner, name);
-    if (size < 4) ct2_variable(s, full, size == 1, out, 0, 4, 64.0f);
+    if (type == CT2_I8 || type == CT2_I16) ct2_variable(s, full, type == CT2_I8 ? out : 0, 0, CT2_F32, 64.0f);
 }
 
 static inline void ct2_norm(sample *s, const char *owner)
@@ -82,43 +112,71 @@ static inline void ct2_norm(sample *s, const char *owner)
     char full[96];
 
     snprintf(full, sizeof full, "%slayer_norm/gamma", owner);
-    ct2_variable(s, full, 1, SAMPLE_D, 0, 4, 1.0f);
+    ct2_variable(s, full, SAMPLE_D, 0, CT2_F32, 1.0f);
     snprintf(full, sizeof full, "%slayer_norm/beta", owner);
-    ct2_variable(s, full, 1, SAMPLE_D, 0, 4, 1.0f);
+    ct2_variable(s, full, SAMPLE_D, 0, CT2_F32, 1.0f);
 }
 
-static inline void ct2_stack(sample *s, const char *stack, uint32_t vocab, uint32_t size)
+static inline void ct2_attributes(sample *s, const char *stack)
+{
+    static const struct {
+        const char *name;
+        float value;
+    } all[] = {{"num_heads", 2}, {"pre_norm", 1}, {"activation", 2}, {"scale_embeddings", 1}, {"alignment_layer", -1}};
+    char full[96];
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        snprintf(full, sizeof full, "%s/%s", stack, all[i].name);
+        ct2_variable(s, full, 0, 0, CT2_I8, all[i].value);
+    }
+}
+
+static inline void ct2_stack(sample *s, const char *stack, uint32_t vocab, uint32_t type)
 {
     char owner[64];
 
     snprintf(owner, sizeof owner, "%s/", stack);
-    ct2_linear(s, owner, "embeddings", vocab, SAMPLE_D, size);
+    ct2_linear(s, owner, s->version > 4 && vocab == SAMPLE_SOURCE ? "embeddings_0" : "embeddings", vocab, SAMPLE_D,
+               type);
     ct2_norm(s, owner);
+    if (s->version > 2) ct2_attributes(s, stack);
     snprintf(owner, sizeof owner, "%s/layer_0/self_attention/", stack);
-    ct2_linear(s, owner, "linear_0", 3 * SAMPLE_D, SAMPLE_D, size);
-    ct2_linear(s, owner, "linear_1", SAMPLE_D, SAMPLE_D, size);
+    ct2_linear(s, owner, "linear_0", 3 * SAMPLE_D, SAMPLE_D, type);
+    ct2_linear(s, owner, "linear_1", SAMPLE_D, SAMPLE_D, type);
     ct2_norm(s, owner);
     snprintf(owner, sizeof owner, "%s/layer_0/ffn/", stack);
-    ct2_linear(s, owner, "linear_0", SAMPLE_FF, SAMPLE_D, size);
-    ct2_linear(s, owner, "linear_1", SAMPLE_D, SAMPLE_FF, size);
+    ct2_linear(s, owner, "linear_0", SAMPLE_FF, SAMPLE_D, type);
+    ct2_linear(s, owner, "linear_1", SAMPLE_D, SAMPLE_FF, type);
     ct2_norm(s, owner);
 }
 
-static inline void ct2_sample(sample *s, uint32_t size, const char *spec)
+static inline void ct2_sample(sample *s, const ct2_form *form)
 {
     const char *cross = "decoder/layer_0/attention/";
 
-    sample_number(s, 2, 4);
-    ct2_string(s, spec);
-    sample_number(s, 2, 4);
-    sample_number(s, size < 4 ? 54 : 40, 4);
-    ct2_stack(s, "encoder", SAMPLE_SOURCE, size);
-    ct2_stack(s, "decoder", SAMPLE_TARGET, size);
-    ct2_linear(s, cross, "linear_0", SAMPLE_D, SAMPLE_D, size);
-    ct2_linear(s, cross, "linear_1", 2 * SAMPLE_D, SAMPLE_D, size);
-    ct2_linear(s, cross, "linear_2", SAMPLE_D, SAMPLE_D, size);
+    s->version = form->version;
+    sample_number(s, form->version, 4);
+    ct2_string(s, form->spec);
+    sample_number(s, form->version > 4 ? 7 : 2, 4);
+    const size_t count = s->size;
+    sample_number(s, 0, 4);
+    ct2_stack(s, "encoder", SAMPLE_SOURCE, form->type);
+    ct2_stack(s, "decoder", SAMPLE_TARGET, form->type);
+    ct2_linear(s, cross, "linear_0", SAMPLE_D, SAMPLE_D, form->type);
+    ct2_linear(s, cross, "linear_1", 2 * SAMPLE_D, SAMPLE_D, form->type);
+    ct2_linear(s, cross, "linear_2", SAMPLE_D, SAMPLE_D, form->type);
     ct2_norm(s, cross);
-    ct2_linear(s, "decoder/", "projection", SAMPLE_TARGET, SAMPLE_D, size);
+    if (form->version < 3) ct2_linear(s, "decoder/", "projection", SAMPLE_TARGET, SAMPLE_D, form->type);
+    else {
+        ct2_variable(s, "decoder/projection/bias", SAMPLE_TARGET, 0, CT2_F32, 1.0f);
+        sample_number(s, 1, 4);
+        ct2_string(s, "decoder/projection/weight");
+        ct2_string(s, "decoder/embeddings/weight");
+    }
+    const size_t end = s->size;
+    s->size = count;
+    sample_number(s, (uint32_t)s->entries, 4);
+    s->size = end;
 }
 
 /* --------------------------------------------------------------------------------------------------- Marian ---- */

@@ -20,15 +20,14 @@ static void teardown(void)
     temp_remove(folder);
 }
 
-/* The last one is deflated. */
-enum { FLOATS, SHORTS, CHARS, MARIAN, DEFLATED, KINDS };
+/* Those of CTranslate2 come first; the last one is deflated. */
+enum { FLOATS, MARIAN = CT2_FORMS, DEFLATED, KINDS };
 
 static size_t make(int kind)
 {
-    static const uint32_t sizes[] = {4, 2, 1};
     sample s = {.bytes = bytes};
 
-    if (kind < MARIAN) ct2_sample(&s, sizes[kind], "TransformerBase");
+    if (kind < MARIAN) ct2_sample(&s, &ct2_forms[kind]);
     else marian_sample(&s, MARIAN_YML, kind == DEFLATED);
     return s.size;
 }
@@ -77,7 +76,7 @@ START_TEST(ct2_variables_become_parameters)
     ck_assert_ok(try(bytes, make(_i), &m, NULL), error);
     tfm_model_get_options(&o, sizeof o, m);
     ck_assert(o.n_encoder_layers == 1 && o.n_decoder_layers == 1 && o.d_model == D && o.d_ff == SAMPLE_FF &&
-              o.n_heads == 8);
+              o.n_heads == (ct2_forms[_i].version > 2 ? 2 : 8));
     ck_assert(o.vocab_size == SAMPLE_TARGET && o.source_vocab_size == SAMPLE_SOURCE && o.norm_order == TFM_PRE_NORM);
     ck_assert(o.own_ids && o.pad_id == 0 && o.bos_id == 1 && o.eos_id == 2 && o.position_offset == 1);
     check_rows(m, "encoder.layers.0.attention.query.weight", "encoder/layer_0/self_attention/linear_0/weight", 0,
@@ -88,7 +87,13 @@ START_TEST(ct2_variables_become_parameters)
     check_rows(m, "decoder.layers.0.cross.value.bias", "decoder/layer_0/attention/linear_1/bias", D, D);
     check_rows(m, "decoder.layers.0.feedforward.outer.weight", "decoder/layer_0/ffn/linear_1/weight", 0, D * SAMPLE_FF);
     check_rows(m, "decoder.norm.bias", "decoder/layer_norm/beta", 0, D);
-    check_rows(m, "output.weight", "decoder/projection/weight", 0, SAMPLE_TARGET * D);
+    if (ct2_forms[_i].version < 3) check_rows(m, "output.weight", "decoder/projection/weight", 0, SAMPLE_TARGET * D);
+    else check_rows(m, "decoder.embedding.weight", "decoder/embeddings/weight", 0, SAMPLE_TARGET * D);
+    check_rows(m, "encoder.embedding.weight",
+               ct2_forms[_i].version > 4 ? "encoder/embeddings_0/weight" : "encoder/embeddings/weight", 0,
+               SAMPLE_SOURCE * D);
+    ck_assert(o.sharing == (ct2_forms[_i].version < 3 ? TFM_SHARE_NONE : TFM_SHARE_TARGET));
+    ck_assert(o.activation == (ct2_forms[_i].version < 3 ? TFM_ACTIVATION_RELU : TFM_ACTIVATION_SWISH));
     tfm_model_free(m);
 }
 END_TEST
@@ -106,7 +111,7 @@ START_TEST(ct2_reserved_ids_are_those_of_the_vocabulary)
     tfm_model_free(m);
     file_write(name, "a\nb\n", 4);
     ck_assert_status(try_file(bytes, make(FLOATS), &m), TFM_E_UNSUPPORTED, error);
-    ck_assert_ptr_nonnull(strstr(error.message, "without <s> and </s>"));
+    ck_assert_ptr_nonnull(strstr(error.message, "a vocabulary without decoder_start_token '<s>'"));
 }
 END_TEST
 
@@ -138,7 +143,8 @@ START_TEST(what_is_not_supported_is_named)
         {"type: transformer", "type: s2s", "type 's2s' is not supported"},
         {"postprocess: dan", "postprocess: d", "transformer-postprocess 'd' is not supported"},
         {"preprocess: \"\"", "preprocess: n", "transformer-postprocess 'dan' is not supported"},
-        {"type:", "tied-embeddings-src: true\ntype:", "tied-embeddings-src 'true' is not supported"},
+        {"type:", "transformer-train-position-embeddings: true\ntype:",
+         "transformer-train-position-embeddings 'true' is not supported"},
         {"type:", "transformer-decoder-autoreg: rnn\ntype:", "transformer-decoder-autoreg 'rnn' is not supported"},
         {"heads: 2", "heads: x", "transformer-heads 'x' is not supported"},
         {"heads: 2", "heads: 3", "d_model 8 is not a multiple of n_heads 3"},
@@ -160,12 +166,13 @@ START_TEST(what_is_not_supported_is_named)
                       error.message, cases[i].says);
     }
     sample s = {.bytes = bytes};
-    ct2_sample(&s, 4, "TransformerSpec");
+    ct2_sample(&s, &(ct2_form){6, CT2_F32, "TransformerDecoderSpec"});
     ck_assert_status(try(bytes, s.size, &m, NULL), TFM_E_UNSUPPORTED, error);
-    ck_assert_ptr_nonnull(strstr(error.message, "CTranslate2's kind of model 'TransformerSpec' is not supported"));
-    bytes[0] = 6;
+    ck_assert_ptr_nonnull(
+        strstr(error.message, "CTranslate2's kind of model 'TransformerDecoderSpec' is not supported"));
+    bytes[0] = 7;
     ck_assert_status(try(bytes, s.size, &m, NULL), TFM_E_UNSUPPORTED, error);
-    ck_assert_ptr_nonnull(strstr(error.message, "CTranslate2's format 6 is not supported"));
+    ck_assert_ptr_nonnull(strstr(error.message, "CTranslate2's format 7 is not supported, 2 to 6 are"));
     sample none = {.bytes = bytes};
     npz_array(&none, "x", 2, 2, NULL, 0);
     zip_end(&none);
@@ -394,6 +401,69 @@ START_TEST(exported_models_come_back)
 }
 END_TEST
 
+/* What the pages promise of a form. */
+static bool expressible(const tfm_model_options *o, uint32_t format)
+{
+    const bool post = o->norm_order == TFM_POST_NORM, all = o->sharing == TFM_SHARE_ALL;
+
+    if (format == TFM_EXPORT_MARIAN)
+        return o->positions == TFM_POSITIONS_HALVES && o->position_offset == 0 && o->start == TFM_START_ZERO &&
+               !o->plain_embedding && (o->activation == TFM_ACTIVATION_RELU || o->activation == TFM_ACTIVATION_SWISH);
+    if (o->start == TFM_START_ZERO) return false;
+    if (o->positions == TFM_POSITIONS_SPLIT) return post && o->position_offset == 0 && !o->embedding_norm;
+    if (o->positions == TFM_POSITIONS_HALVES)
+        return !post && o->position_offset == 2 && !o->embedding_norm && all && !o->softmax_bias;
+    return o->positions == TFM_POSITIONS_LEARNED && o->position_offset == 2 && o->embedding_norm && all;
+}
+
+/* Every form is exported and comes back, or is refused by the name of an option. */
+START_TEST(each_form_comes_back_or_is_refused)
+{
+    static const struct {
+        size_t offset;
+        uint32_t values;
+    } fields[] = {
+        {offsetof(tfm_model_options, norm_order), 2},   {offsetof(tfm_model_options, positions), 4},
+        {offsetof(tfm_model_options, sharing), 3},      {offsetof(tfm_model_options, embedding_norm), 2},
+        {offsetof(tfm_model_options, activation), 4},   {offsetof(tfm_model_options, start), 2},
+        {offsetof(tfm_model_options, softmax_bias), 2}, {offsetof(tfm_model_options, plain_embedding), 2},
+    };
+    const uint32_t format = (uint32_t)_i;
+    size_t all = 2, back = 0, refused = 0;
+    tfm_model *m;
+
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) all *= fields[i].values;
+    for (size_t n = 0; n < all; n++) {
+        tfm_model_options o = form(format == TFM_EXPORT_MARIAN ? 0 : 6);
+        size_t rest = n / 2;
+        for (size_t i = 0; i < sizeof fields / sizeof *fields; rest /= fields[i++].values) {
+            const uint32_t value = (uint32_t)(rest % fields[i].values);
+            memcpy((char *)&o + fields[i].offset, &value, sizeof value);
+        }
+        o.pad_id = 1;
+        o.position_offset = n % 2 ? 2 : 0;
+        o.attention_bias = n % 5 > 2;
+        o.ffn_bias = n % 3 > 0;
+        if (!expressible(&o, format) && n % 5) continue; /* most are */
+        ck_assert_ok(tfm_model_create(&m, &o, NULL, &error), error);
+        if (expressible(&o, format)) {
+            check_round_trip(m, format);
+            back++;
+        } else {
+            ck_assert_status(tfm_model_export(m, path_join(other, folder, "no"), format, &error), TFM_E_UNSUPPORTED,
+                             error);
+            ck_assert_msg(strstr(error.message, "cannot express ") ||
+                              strstr(error.message, "no model with positions 0"),
+                          "%s", error.message);
+            refused++;
+        }
+        tfm_model_free(m);
+    }
+    ck_assert_uint_eq(back, format == TFM_EXPORT_MARIAN ? 48 : 88);
+    ck_assert_uint_ge(refused, 400);
+}
+END_TEST
+
 START_TEST(models_of_others_come_back)
 {
     tfm_model *m;
@@ -419,9 +489,13 @@ START_TEST(what_the_others_lack_is_named)
         {0, "activation", "gelu", "Marian cannot express activation 1"},
         {0, "layer_norm_eps", "1e-5", "Marian cannot express layer_norm_eps"},
         {0, "d_k", "3", "Marian cannot express n_heads * d_k 6: it is always 8 there"},
-        {3, "start", "zero", "Hugging Face cannot express start 1"},
-        {3, "positions", "paper", "Hugging Face has no model with this norm_order, positions"},
-        {6, "sharing", "none", "Hugging Face has no model with"},
+        {3, "start", "zero", "Hugging Face's marian cannot express start 1"},
+        {3, "positions", "paper", "Hugging Face has no model with positions 0"},
+        {3, "norm_order", "pre", "Hugging Face's marian cannot express norm_order 1: it is always 0 there"},
+        {6, "sharing", "none", "Hugging Face's m2m_100 cannot express sharing 2: it is always 0 there"},
+        {6, "softmax_bias", "1", "Hugging Face's m2m_100 cannot express softmax_bias 1: it is always 0 there"},
+        {7, "position_offset", "3", "Hugging Face's mbart cannot express position_offset 3: it is always 2 there"},
+        {8, "embedding_norm", "0", "Hugging Face's bart cannot express embedding_norm 0: it is always 1 there"},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -480,6 +554,7 @@ static Suite *suite(void)
     tcase_add_test(c, each_changed_byte_of_a_configuration_is_harmless);
     tcase_add_test(c, a_folder_without_memory);
     tcase_add_loop_test(c, exported_models_come_back, 0, FORMS);
+    tcase_add_loop_test(c, each_form_comes_back_or_is_refused, TFM_EXPORT_MARIAN, TFM_EXPORT_HUGGING_FACE + 1);
     tcase_add_test(c, models_of_others_come_back);
     tcase_add_test(c, what_the_others_lack_is_named);
     tcase_add_loop_test(c, exports_without_memory, 0, 2);

@@ -15,7 +15,7 @@ typedef struct convert_args {
 
 static const option_row rows[] = {
     {.kind = OPTION_HEADING, .help = "Options"},
-    {"model", "FILE", "of Marian (model.npz), CTranslate2 (model.bin), 'tfm train', or a directory of Hugging Face",
+    {"model", "FILE", "of Marian (model.npz) or 'tfm train', or a directory of CTranslate2 or Hugging Face",
      OPTION_TEXT, .required = true, AT(model)},
     {"to", "native|marian|huggingface", "what to write; default native", OPTION_CHOICE, AT(to)},
     {"output", "OUT", "file for the model, or directory for Hugging Face's", OPTION_TEXT, .letter = 'o',
@@ -49,7 +49,8 @@ const command command_convert = {
     .summary = "makes a model of another system one of ours, and back",
     .usage = "--model FILE [--to FORMAT] -o OUT",
     .text =
-        "Reads a Transformer that Marian trained (model.npz) or that CTranslate2 runs (model.bin, format 2), or a "
+        "Reads a Transformer that Marian trained (model.npz) or that CTranslate2 runs (model.bin of the formats 2 to 6, "
+        "or its directory), or a "
         "directory of Hugging Face (config.json, model.safetensors; Marian, M2M100, BART, MBart), and writes it as a "
         "model file with float32 weights. The weights stay as they are, and so do the ids of the tokens; a vocab.spm "
         "beside "

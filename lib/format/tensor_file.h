@@ -11,12 +11,19 @@ typedef struct tfm_inflated {
     size_t size;
 } tfm_inflated;
 
+/* A further name of a tensor; lent. */
+typedef struct tfm_tensor_alias {
+    const char *name, *of;
+} tfm_tensor_alias;
+
 /* Tensors lie in the bytes that were parsed, at any address: copy, do not dereference. */
 typedef struct tfm_tensor_file {
     tfm_allocator allocator;
     const char *name;    /* of the file, for messages; lent */
     tfm_tensor *tensors; /* [n] */
     size_t n, capacity;
+    tfm_tensor_alias *aliases; /* [n_aliases] */
+    size_t n_aliases, aliases_capacity;
     tfm_buffer names;       /* of those whose file has none that end with a NUL */
     tfm_inflated *inflated; /* [n_inflated] what was compressed */
     size_t n_inflated, inflated_capacity;
@@ -28,8 +35,12 @@ typedef struct tfm_tensor_file {
  */
 tfm_status tfm_npz_parse(tfm_tensor_file *out, tfm_text data, const char *name, bool verify,
                          const tfm_allocator *allocator, tfm_error *error);
-/* *spec: name of the kind of model in the file, and revision. */
-tfm_status tfm_ct2_parse(tfm_tensor_file *out, tfm_text *spec, uint32_t *revision, tfm_text data, const char *name,
+/* What stands before the variables. */
+typedef struct tfm_ct2_header {
+    uint32_t version, revision; /* of the format, and of the kind of model */
+    tfm_text spec;              /* name of the kind of model               */
+} tfm_ct2_header;
+tfm_status tfm_ct2_parse(tfm_tensor_file *out, tfm_ct2_header *header, tfm_text data, const char *name,
                          const tfm_allocator *allocator, tfm_error *error);
 /*
  * Writes tensors, floats or bytes of rank 1 or 2, as an .npz, atomically; equal input gives equal bytes.
@@ -39,13 +50,16 @@ tfm_status tfm_npz_save(const char *path, const tfm_tensor *tensors, size_t n, c
                         tfm_error *error);
 void tfm_tensor_file_close(tfm_tensor_file *file);
 
-const tfm_tensor *tfm_tensor_file_find(const tfm_tensor_file *file, const char *name); /* NULL: absent */
+/* Of this name or alias, with the name that is its own; NULL: absent. */
+const tfm_tensor *tfm_tensor_file_find(const tfm_tensor_file *file, const char *name);
+const tfm_tensor *tfm_tensor_file_at(const void *file, size_t index); /* index < n */
 
 /* Does data begin as such a file? */
 bool tfm_npz_is(tfm_text data);
 bool tfm_ct2_is(tfm_text data);
 
-/* For the parsers. Appends a tensor; false: no memory. */
+/* For the parsers. Appends a tensor, or a further name of one; false: no memory. */
 bool tfm_tensor_file_add(tfm_tensor_file *file, const tfm_tensor *tensor);
+bool tfm_tensor_file_alias(tfm_tensor_file *file, const char *name, const char *of);
 
 #endif

@@ -31,14 +31,17 @@ static bool join(char to[static TFM_FOREIGN_NAME], const char *branch, const cha
     return size < TFM_FOREIGN_NAME;
 }
 
-const tfm_leaf *tfm_naming_find(const tfm_naming *naming, const char *ours, unsigned way,
+const tfm_leaf *tfm_naming_find(const tfm_naming *naming, uint32_t norm_order, const char *ours, unsigned way,
                                 char theirs[static TFM_FOREIGN_NAME])
 {
+    const tfm_leaf_order other = norm_order == TFM_PRE_NORM ? TFM_LEAF_POST : TFM_LEAF_PRE;
+
     for (const tfm_branch *b = naming->branches; b->ours; b++) {
         uint32_t layer = 0;
         const char *rest = begins_with(ours, b->ours, &layer);
         for (const tfm_leaf *l = b->leaves; rest && l->ours; l++)
-            if (!strcmp(rest, l->ours) && !way-- && join(theirs, b->theirs, l->theirs, layer + naming->first_layer))
+            if (l->order != other && !strcmp(rest, l->ours) && !way-- &&
+                join(theirs, b->theirs, l->theirs, layer + naming->first_layer))
                 return l;
     }
     return NULL;
@@ -56,8 +59,7 @@ static float half(uint16_t h)
     return h >> 15 ? -size : size;
 }
 
-/* Element i as it stands there: quantised ones are not scaled. */
-static float element(const tfm_tensor *t, size_t i)
+float tfm_foreign_element(const tfm_tensor *t, size_t i)
 {
     const char *at = (const char *)t->data + i * tfm_dtype_size(t->dtype);
     uint32_t bits;
@@ -66,6 +68,7 @@ static float element(const tfm_tensor *t, size_t i)
 
     if (t->dtype == TFM_I8) return (float)*(const signed char *)at;
     if (t->dtype == TFM_F32) return memcpy(&x, at, sizeof x), x;
+    if (t->dtype == TFM_I32) return memcpy(&bits, at, sizeof bits), (float)(int32_t)bits;
     memcpy(&word, at, sizeof word);
     if (t->dtype == TFM_I16) return (float)(int16_t)word;
     if (t->dtype == TFM_F16) return half(word);
@@ -92,10 +95,10 @@ static void copy(float *to, const tfm_parameter_plan *p, const place *from)
 
     for (size_t r = 0; r < rows; r++) {
         const bool each = from->scale && from->scale->bytes > sizeof(float);
-        const float scale = from->scale ? element(from->scale, each ? first + r : 0) : 1.0f;
+        const float scale = from->scale ? tfm_foreign_element(from->scale, each ? first + r : 0) : 1.0f;
         for (size_t c = 0; c < cols; c++) {
             const size_t i = from->leaf->transposed ? c * rows + r : (first + r) * cols + c;
-            to[r * cols + c] = element(from->tensor, i) / scale;
+            to[r * cols + c] = tfm_foreign_element(from->tensor, i) / scale;
         }
     }
 }
@@ -113,20 +116,25 @@ static bool shape_fits(const tfm_parameter_plan *p, const place *from)
     return t->bytes == rows * tfm_dtype_size(t->dtype); /* a vector, or a matrix of one row */
 }
 
-static tfm_status find(place *out, const tfm_foreign *from, const tfm_parameter_plan *p, tfm_error *error)
+static tfm_status find(place *out, const tfm_foreign *from, const tfm_weights *w, size_t index, tfm_error *error)
 {
+    const tfm_parameter_plan *p = &w->parameters[index];
     char name[TFM_FOREIGN_NAME], first[TFM_FOREIGN_NAME] = "any for it";
 
     *out = (place){0};
     for (unsigned way = 0; !out->tensor; way++) {
-        out->leaf = tfm_naming_find(from->naming, p->name, way, name);
+        out->leaf = tfm_naming_find(from->naming, w->options.norm_order, p->name, way, name);
         if (!out->leaf)
             return tfm_fail(error, TFM_E_FORMAT, "%.100s lacks the tensor %.60s (%s)", from->path, first, p->name);
         if (!way) memcpy(first, name, sizeof first);
         out->tensor = from->find(from->file, name);
     }
-    strncat(name, "_scale", sizeof name - strlen(name) - 1);
+    const tfm_dtype dtype = out->tensor->dtype;
+    snprintf(name, sizeof name, "%.*s_scale", (int)sizeof name - 8, out->tensor->name);
     out->scale = from->find(from->file, name);
+    if (!out->scale && (dtype == TFM_I8 || dtype == TFM_I16))
+        return tfm_fail(error, TFM_E_FORMAT, "%.100s lacks the tensor %.100s: integers have no scale", from->path,
+                        name);
     if (!readable(out))
         return tfm_fail(error, TFM_E_UNSUPPORTED, "%.100s: numbers of type %s in %.60s are not supported", from->path,
                         tfm_dtype_name(out->tensor->dtype), out->tensor->name);
@@ -137,42 +145,51 @@ static tfm_status find(place *out, const tfm_foreign *from, const tfm_parameter_
     return TFM_OK;
 }
 
-static bool is_spare(const tfm_foreign *from, const char *name)
+static bool is_used(const tfm_tensor *const *used, size_t n, const tfm_tensor *tensor)
 {
-    for (const char *const *spare = from->spare; spare && *spare; spare++)
-        if (!strcmp(*spare, name)) return true;
+    for (size_t i = 0; i < n; i++)
+        if (used[i] == tensor) return true;
     return false;
+}
+
+/* used: room for two of each parameter. */
+static tfm_status check_places(const tfm_weights *w, const tfm_foreign *from, const tfm_tensor **used, tfm_error *error)
+{
+    size_t n = 0;
+    place at;
+
+    for (size_t i = 0; i < w->n_parameters; i++) {
+        const tfm_status status = find(&at, from, w, i, error);
+        if (status != TFM_OK) return status;
+        used[n++] = at.tensor;
+        if (at.scale) used[n++] = at.scale;
+    }
+    for (size_t i = 0; i < from->n_tensors; i++) {
+        const tfm_tensor *t = from->at(from->file, i);
+        if (!from->is_spare(t) && !is_used(used, n, t))
+            return tfm_fail(error, TFM_E_UNSUPPORTED, "%.120s: the tensor %.100s is not understood", from->path,
+                            t->name);
+    }
+    return TFM_OK;
 }
 
 /* All tensors are looked at before memory for the parameters is taken, which is then no more than the file holds. */
 static tfm_status check(const tfm_weights *w, const tfm_foreign *from, tfm_error *error)
 {
-    size_t used = 0, wanted = from->n_tensors;
-    place at;
+    const tfm_tensor **used = tfm_alloc(&w->allocator, 2 * w->n_parameters, sizeof *used);
+    const tfm_status status = used ? check_places(w, from, used, error)
+                                   : tfm_fail(error, TFM_E_NOMEM, "%zu tensors: no memory", 2 * w->n_parameters);
 
-    for (const char *const *spare = from->spare; spare && *spare; spare++)
-        wanted -= from->find(from->file, *spare) != NULL;
-    for (size_t i = 0; i < w->n_parameters; i++) {
-        const tfm_status status = find(&at, from, &w->parameters[i], error);
-        if (status != TFM_OK) return status;
-        if (!at.leaf->part && !is_spare(from, at.tensor->name)) used += 1 + (at.scale != NULL);
-    }
-    if (used >= wanted) return TFM_OK;
-    return tfm_fail(error, TFM_E_UNSUPPORTED, "%.120s has %zu tensors, %zu of which are not understood", from->path,
-                    from->n_tensors, wanted - used);
+    tfm_free(&w->allocator, used, 2 * w->n_parameters, sizeof *used);
+    return status;
 }
 
 tfm_status tfm_foreign_fill(tfm_model_file *f, const tfm_model_options *options, const tfm_foreign *from,
                             tfm_error *error)
 {
-    const size_t layers = (size_t)options->n_encoder_layers + options->n_decoder_layers,
-                 least = 10; /* tensors of a layer */
     const tfm_weights *w = &f->weights;
     place at;
 
-    if (layers * least > from->n_tensors)
-        return tfm_fail(error, TFM_E_FORMAT, "%.120s has %zu tensors, too few for %zu layers", from->path,
-                        from->n_tensors, layers);
     tfm_status status = tfm_weights_create(&f->weights, options, &f->allocator, error);
     if (status == TFM_OK && from->n_tensors > 2 * w->n_parameters)
         status = tfm_fail(error, TFM_E_UNSUPPORTED, "%.120s has %zu tensors, too many for %zu parameters", from->path,
@@ -184,7 +201,7 @@ tfm_status tfm_foreign_fill(tfm_model_file *f, const tfm_model_options *options,
     f->copy_size = w->size;
     f->data = f->copy;
     for (size_t i = 0; i < w->n_parameters && status == TFM_OK; i++) {
-        status = find(&at, from, &w->parameters[i], error);
+        status = find(&at, from, w, i, error);
         if (status == TFM_OK) copy(f->copy + w->parameters[i].offset, &w->parameters[i], &at);
     }
     return status;
@@ -206,22 +223,45 @@ void tfm_foreign_beside(tfm_mapping *out, const char *path, const char *name)
         tfm_file_map(out, full, NULL);
 }
 
+tfm_status tfm_foreign_json(json_t **out, const char *path, const char *name, size_t most, tfm_error *error)
+{
+    tfm_status status = TFM_OK;
+    tfm_json_fault fault;
+    tfm_mapping text;
+
+    *out = NULL;
+    tfm_foreign_beside(&text, path, name);
+    const size_t size = text.size;
+    if (text.data && size <= most) status = tfm_json_read(out, (tfm_text){(const char *)text.data, size}, 0, &fault);
+    tfm_file_unmap(&text);
+    if (size > most)
+        return tfm_fail(error, TFM_E_FORMAT, "%.120s: %s has %zu bytes, more than %zu", path, name, size, most);
+    if (status == TFM_E_NOMEM) return tfm_fail(error, status, "%.120s: no memory for %s", path, name);
+    if (status == TFM_OK) return TFM_OK;
+    return tfm_fail(error, status, "%.120s: %s is damaged at byte %zu: %s", path, name, fault.at, fault.what);
+}
+
 tfm_status tfm_foreign_open(tfm_model_file *f, bool *is, const char *path, bool verify, tfm_error *error)
 {
-    char config[PATH_MAX];
+    static const char *const inside[] = {"model.bin", "config.json", NULL};
+    char full[PATH_MAX];
+    const char *const *name = inside;
     tfm_mapping mapping = {NULL, 0};
-    const bool folder = snprintf(config, sizeof config, "%s/config.json", path) < (int)sizeof config &&
-                        tfm_file_map(&mapping, config, NULL) == TFM_OK;
-    tfm_status status = folder ? TFM_OK : tfm_file_map(&mapping, path, error);
+    tfm_status status;
 
     *is = false;
+    for (; *name && !mapping.data; name += !mapping.data) /* of a directory */
+        if (snprintf(full, sizeof full, "%s/%s", path, *name) < (int)sizeof full) tfm_file_map(&mapping, full, NULL);
+    status = mapping.data ? TFM_OK : tfm_file_map(&mapping, path, error);
     if (status != TFM_OK) return status;
+    const char *file = *name ? full : path;
     const tfm_text data = {(const char *)mapping.data, mapping.size};
-    const bool npz = !folder && tfm_npz_is(data), ct2 = !folder && !npz && tfm_ct2_is(data);
-    *is = folder || npz || ct2;
-    if (folder) status = tfm_hugging_face_read(f, data, path, verify, error);
-    if (npz) status = tfm_marian_read(f, data, path, verify, error);
-    if (ct2) status = tfm_ct2_read(f, data, path, error);
+    const bool hugging_face = *name && name != inside, npz = !*name && tfm_npz_is(data), ct2 = !npz && tfm_ct2_is(data);
+    *is = *name || npz || ct2;
+    if (hugging_face) status = tfm_hugging_face_read(f, file, verify, error);
+    else if (npz) status = tfm_marian_read(f, data, file, verify, error);
+    else if (ct2) status = tfm_ct2_read(f, data, file, error);
+    else if (*is) status = tfm_fail(error, TFM_E_FORMAT, "%.120s is no model of CTranslate2", file);
     tfm_file_unmap(&mapping);
     if (status != TFM_OK) tfm_model_file_close(f);
     return status;

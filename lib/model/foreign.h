@@ -2,14 +2,19 @@
 #ifndef TFM_FOREIGN_H
 #define TFM_FOREIGN_H
 
+#include "base/json.h"
 #include "format/tensor_file.h"
 #include "model/model_file.h"
+
+/* For which order of the norms a name is. */
+typedef enum tfm_leaf_order { TFM_LEAF_EITHER, TFM_LEAF_POST, TFM_LEAF_PRE } tfm_leaf_order;
 
 /* The end of a name in both systems. Theirs holds ours as one of several parts on top of each other, or transposed. */
 typedef struct tfm_leaf {
     const char *ours, *theirs; /* NULL ends a list */
     uint8_t part, parts;
     bool transposed;
+    tfm_leaf_order order;
 } tfm_leaf;
 
 /* The beginning, '#' for the number of a layer: what stands in it together has the same leaves. */
@@ -29,7 +34,7 @@ enum { TFM_FOREIGN_NAME = 160 };
  * The way-th name, from 0, that the parameter may have there, and how it lies in that tensor; NULL: there are no more.
  * bound: a name that does not fit its buffer is none.
  */
-const tfm_leaf *tfm_naming_find(const tfm_naming *naming, const char *ours, unsigned way,
+const tfm_leaf *tfm_naming_find(const tfm_naming *naming, uint32_t norm_order, const char *ours, unsigned way,
                                 char theirs[static TFM_FOREIGN_NAME]);
 
 /* A file's tensors, whatever reader they come from. */
@@ -37,9 +42,11 @@ typedef struct tfm_foreign {
     const tfm_naming *naming;
     const void *file;
     const tfm_tensor *(*find)(const void *file, const char *name);
-    size_t n_tensors; /* of the model: each must be some parameter's, so that nothing is left out in silence */
+    const tfm_tensor *(*at)(const void *file, size_t index);
+    size_t n_tensors;
     const char *path;
-    const char *const *spare; /* NULL, or names that need not be, with a NULL at the end */
+    /* Every other tensor must be some parameter's, so that nothing is left out in silence. */
+    bool (*is_spare)(const tfm_tensor *tensor);
 } tfm_foreign;
 
 /*
@@ -53,6 +60,9 @@ tfm_status tfm_foreign_fill(tfm_model_file *f, const tfm_model_options *options,
 /* TFM_E_UNSUPPORTED: what, as "activation", is not one of those known. */
 tfm_status tfm_foreign_refuse(const char *path, const char *what, tfm_text value, tfm_error *error);
 
+/* Element i as it stands there: quantised ones are not scaled. Of the types up to 32 bits that models have. */
+float tfm_foreign_element(const tfm_tensor *tensor, size_t i);
+
 /*
  * Opens a file, or a directory, of another system; *is tells whether it is one at all: else nothing is done. *f is
  * empty but for the allocator, and is closed after a failure.
@@ -61,11 +71,15 @@ tfm_status tfm_foreign_open(tfm_model_file *f, bool *is, const char *path, bool 
 
 /* Maps the file of this name in the folder of path; *out is {NULL, 0} when there is none. */
 void tfm_foreign_beside(tfm_mapping *out, const char *path, const char *name);
+/* The JSON of that file, of at most so many bytes; NULL when there is none. returns TFM_OK, TFM_E_FORMAT, TFM_E_NOMEM.
+ */
+tfm_status tfm_foreign_json(json_t **out, const char *path, const char *name, size_t most, tfm_error *error);
+enum { TFM_MOST_FOREIGN_CONFIG = 1 << 16 };
 
 /* The formats, for tfm_foreign_open(). data: the file. */
 tfm_status tfm_marian_read(tfm_model_file *f, tfm_text data, const char *path, bool verify, tfm_error *error);
-/* config: of config.json in the directory path. */
-tfm_status tfm_hugging_face_read(tfm_model_file *f, tfm_text config, const char *path, bool verify, tfm_error *error);
+/* path: of config.json. */
+tfm_status tfm_hugging_face_read(tfm_model_file *f, const char *path, bool verify, tfm_error *error);
 tfm_status tfm_ct2_read(tfm_model_file *f, tfm_text data, const char *path, tfm_error *error);
 
 /* ------------------------------------------------------------------------------------------------ and back ---- */

@@ -1,22 +1,15 @@
 /* Hugging Face's directories, config.json beside model.safetensors: Marian, M2M100, BART and MBart. */
 #include "model/foreign.h"
 
-#include "base/json.h"
-
 #include <limits.h>
 #include <stdio.h>
+#include <unistd.h>
 
-enum { MOST_CONFIG = 1 << 16 };
-
-#define BOTH(ours, theirs)                           \
-    {ours ".weight", theirs ".weight", 0, 1, false}, \
-    {                                                \
-        ours ".bias", theirs ".bias", 0, 1, false    \
+#define ONE(ours, theirs)                          \
+    {                                              \
+        ours, theirs, 0, 1, false, TFM_LEAF_EITHER \
     }
-#define ONE(ours, theirs)         \
-    {                             \
-        ours, theirs, 0, 1, false \
-    }
+#define BOTH(ours, theirs) ONE(ours ".weight", theirs ".weight"), ONE(ours ".bias", theirs ".bias")
 #define HEADS(name)                                                                            \
     BOTH("query", name ".q_proj"), BOTH("key", name ".k_proj"), BOTH("value", name ".v_proj"), \
         BOTH("output", name ".out_proj")
@@ -36,17 +29,27 @@ static const tfm_leaf whole[] = {
     ONE("embedding.weight", "model.encoder.embed_tokens.weight"),
     ONE("embedding.weight", "model.decoder.embed_tokens.weight"),
     ONE("embedding.weight", "lm_head.weight"),
+    ONE("encoder.embedding.weight", "model.shared.weight"),
+    ONE("decoder.embedding.weight", "model.shared.weight"),
     ONE("output.weight", "lm_head.weight"),
     ONE("output.bias", "final_logits_bias"),
     {0},
 };
-static const char *const aliases[] = {"model.shared.weight",
-                                      "model.encoder.embed_tokens.weight",
-                                      "model.decoder.embed_tokens.weight",
-                                      "lm_head.weight",
-                                      "model.encoder.embed_positions.weight",
-                                      "model.decoder.embed_positions.weight",
-                                      NULL};
+static bool is_spare(const tfm_tensor *tensor)
+{
+    static const char *const names[] = {"model.shared.weight",
+                                        "model.encoder.embed_tokens.weight",
+                                        "model.decoder.embed_tokens.weight",
+                                        "lm_head.weight",
+                                        "model.encoder.embed_positions.weight",
+                                        "model.decoder.embed_positions.weight",
+                                        "model.encoder.embed_positions.weights",
+                                        "model.decoder.embed_positions.weights"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(tensor->name, names[i])) return true;
+    return false;
+}
 
 static const tfm_branch branches[] = {
     {"encoder.layers.#.attention.", "model.encoder.layers.#.", self},
@@ -61,15 +64,109 @@ static const tfm_branch branches[] = {
 };
 const tfm_naming tfm_hugging_face_naming = {branches, 0};
 
-static const tfm_tensor *find(const void *file, const char *name)
+/* ----------------------------------------------------------------------------------------------------- files ---- */
+
+enum { MOST_SHARDS = 256, MOST_INDEX = 1 << 22 };
+
+/* The tensors of all files. */
+typedef struct shards {
+    const char *names[MOST_SHARDS];
+    tfm_safetensors *files[MOST_SHARDS];
+    size_t n;
+} shards;
+
+static const tfm_tensor *find(const void *all, const char *name)
 {
-    return tfm_safetensors_find(file, name);
+    const shards *s = all;
+    const tfm_tensor *tensor = NULL;
+
+    for (size_t i = 0; i < s->n && !tensor; i++) tensor = tfm_safetensors_find(s->files[i], name);
+    return tensor;
+}
+
+static const tfm_tensor *at(const void *all, size_t index)
+{
+    const shards *s = all;
+    size_t i = 0;
+
+    for (; index >= tfm_safetensors_count(s->files[i]); i++) index -= tfm_safetensors_count(s->files[i]);
+    return tfm_safetensors_at(s->files[i], index);
+}
+
+static size_t count(const shards *s)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->n; i++) n += tfm_safetensors_count(s->files[i]);
+    return n;
+}
+
+static void close_shards(shards *s)
+{
+    for (size_t i = 0; i < s->n; i++) tfm_safetensors_close(s->files[i]);
+    s->n = 0;
+}
+
+/* In the folder of path; once. */
+static tfm_status open_shard(shards *s, const char *path, const char *name, const tfm_allocator *a, tfm_error *error)
+{
+    const char *slash = strrchr(path, '/');
+    char full[PATH_MAX];
+
+    for (size_t i = 0; i < s->n; i++)
+        if (!strcmp(s->names[i], name)) return TFM_OK;
+    if (s->n == MOST_SHARDS)
+        return tfm_fail(error, TFM_E_UNSUPPORTED, "%.120s: tensors in more than %d files", path, MOST_SHARDS);
+    if (snprintf(full, sizeof full, "%.*s/%s", (int)(slash - path), path, name) >= (int)sizeof full)
+        return tfm_fail(error, TFM_E_INVALID, "%.120s: the path is too long", path);
+    s->names[s->n] = name;
+    const tfm_status status = tfm_safetensors_open(&s->files[s->n], full, a, error);
+    s->n += status == TFM_OK;
+    return status;
+}
+
+static bool beside(const char *path, const char *name)
+{
+    const char *slash = strrchr(path, '/');
+    char full[PATH_MAX];
+
+    return snprintf(full, sizeof full, "%.*s/%s", (int)(slash - path), path, name) < (int)sizeof full &&
+           !access(full, F_OK);
+}
+
+/* index: of model.safetensors.index.json, which tells the file of each tensor; NULL: there is one file. */
+static tfm_status open_shards(shards *s, const json_t *index, const char *path, const tfm_allocator *a,
+                              tfm_error *error)
+{
+    const json_t *map = json_object_get(index, "weight_map");
+    tfm_status status = TFM_OK;
+    const char *name;
+    json_t *file;
+
+    if (!index && !beside(path, "model.safetensors") &&
+        (beside(path, "pytorch_model.bin") || beside(path, "pytorch_model.bin.index.json")))
+        return tfm_fail(
+            error, TFM_E_UNSUPPORTED,
+            "%.120s: pytorch_model.bin is a program that PyTorch runs, and is not read: save the model with "
+            "safe_serialization=True, which makes model.safetensors of it",
+            path);
+    if (!index) return open_shard(s, path, "model.safetensors", a, error);
+    if (!json_object_size(map))
+        return tfm_fail(error, TFM_E_FORMAT, "%.120s: model.safetensors.index.json has no weight_map", path);
+    json_object_foreach((json_t *)(uintptr_t)map, name, file)
+    {
+        const char *text = json_string_value(file);
+        if (status == TFM_OK && (!text || strchr(text, '/')))
+            status = tfm_fail(error, TFM_E_FORMAT, "%.120s: the file of %.60s is none of its folder", path, name);
+        if (status == TFM_OK) status = open_shard(s, path, text, a, error);
+    }
+    return status;
 }
 
 /* --------------------------------------------------------------------------------------------- configuration ---- */
 
 typedef struct reading {
-    const json_t *config;
+    const json_t *config, *generation; /* generation_config.json, or NULL */
     const char *path;
     tfm_error *error;
     tfm_status status; /* of the first failure */
@@ -159,13 +256,15 @@ static void read_ids(reading *r, tfm_model_options *o)
     o->own_ids = 1;
     o->eos_id = number(r, "eos_token_id", -1);
     o->pad_id = number(r, "pad_token_id", -1);
-    o->bos_id = number(r, "decoder_start_token_id", o->eos_id);
+    const json_t *start = json_object_get(r->generation, "decoder_start_token_id");
+    o->bos_id = number(r, "decoder_start_token_id", number(r, "bos_token_id", o->eos_id));
+    if (json_is_integer(start)) o->bos_id = (uint32_t)json_integer_value(start);
     if (o->position_offset && o->positions == TFM_POSITIONS_HALVES) o->position_offset = o->pad_id + 1;
 }
 
-static void read_options(reading *r, tfm_model_options *o, const tfm_safetensors *file)
+static void read_options(reading *r, tfm_model_options *o, const shards *file)
 {
-    const tfm_tensor *positions = tfm_safetensors_find(file, "model.encoder.embed_positions.weight");
+    const tfm_tensor *positions = find(file, "model.encoder.embed_positions.weight");
 
     read_kind(r, o);
     read_activation(r, o);
@@ -178,46 +277,41 @@ static void read_options(reading *r, tfm_model_options *o, const tfm_safetensors
     o->vocab_size = number(r, "decoder_vocab_size", o->source_vocab_size);
     o->sharing = flag(r, "share_encoder_decoder_embeddings", true) ? TFM_SHARE_ALL : TFM_SHARE_TARGET;
     if (!flag(r, "tie_word_embeddings", true)) o->sharing = TFM_SHARE_NONE;
-    o->plain_embedding = !flag(r, "scale_embedding", false);
+    o->plain_embedding = !flag(r, "scale_embedding", o->positions == TFM_POSITIONS_HALVES);
     o->attention_bias = 1;
-    o->softmax_bias = tfm_safetensors_find(file, "final_logits_bias") != NULL;
+    o->softmax_bias = find(file, "final_logits_bias") != NULL;
     o->layer_norm_eps = 1e-5f;
     if (o->positions == TFM_POSITIONS_LEARNED && positions && positions->shape[0] <= UINT32_MAX)
         o->max_positions = (uint32_t)positions->shape[0];
     read_ids(r, o);
 }
 
-static tfm_status read_weights(tfm_model_file *f, const json_t *config, const tfm_safetensors *file, const char *path,
-                               tfm_error *error)
+tfm_status tfm_hugging_face_read(tfm_model_file *f, const char *path, bool verify, tfm_error *error)
 {
-    reading r = {.config = config, .path = path, .error = error, .status = TFM_OK};
+    reading r = {.path = path, .error = error, .status = TFM_OK};
+    json_t *config = NULL, *generation = NULL, *index = NULL;
     tfm_model_options options;
+    shards file = {.n = 0};
+    tfm_status status = tfm_foreign_json(&config, path, "config.json", TFM_MOST_FOREIGN_CONFIG, error);
 
+    if (status == TFM_OK)
+        status = tfm_foreign_json(&generation, path, "generation_config.json", TFM_MOST_FOREIGN_CONFIG, error);
+    if (status == TFM_OK) status = tfm_foreign_json(&index, path, "model.safetensors.index.json", MOST_INDEX, error);
+    if (status == TFM_OK) status = open_shards(&file, index, path, &f->allocator, error);
+    for (size_t i = 0; i < file.n && verify && status == TFM_OK; i++)
+        status = tfm_safetensors_verify(file.files[i], error);
+    r.config = config;
+    r.generation = generation;
     tfm_config_init(&options, sizeof options);
-    read_options(&r, &options, file);
-    if (r.status != TFM_OK) return r.status;
-    return tfm_foreign_fill(
-        f, &options, &(tfm_foreign){&tfm_hugging_face_naming, file, find, tfm_safetensors_count(file), path, aliases},
-        error);
-}
-
-tfm_status tfm_hugging_face_read(tfm_model_file *f, tfm_text config, const char *path, bool verify, tfm_error *error)
-{
-    char name[PATH_MAX];
-    tfm_safetensors *file = NULL;
-    tfm_json_fault fault;
-    json_t *object = NULL;
-    tfm_status status = config.size > MOST_CONFIG ? TFM_E_FORMAT : tfm_json_read(&object, config, 0, &fault);
-
-    if (status == TFM_E_NOMEM) return tfm_fail(error, status, "%.120s: no memory for its configuration", path);
-    if (status != TFM_OK)
-        return tfm_fail(error, status, "%.120s: config.json is damaged, or larger than %d bytes", path, MOST_CONFIG);
-    if (snprintf(name, sizeof name, "%s/model.safetensors", path) >= (int)sizeof name)
-        status = tfm_fail(error, TFM_E_INVALID, "%.120s: the path is too long", path);
-    if (status == TFM_OK) status = tfm_safetensors_open(&file, name, &f->allocator, error);
-    if (status == TFM_OK && verify) status = tfm_safetensors_verify(file, error);
-    if (status == TFM_OK) status = read_weights(f, object, file, path, error);
-    tfm_safetensors_close(file);
-    json_decref(object);
+    if (status == TFM_OK) read_options(&r, &options, &file);
+    if (status == TFM_OK) status = r.status;
+    if (status == TFM_OK)
+        status = tfm_foreign_fill(
+            f, &options, &(tfm_foreign){&tfm_hugging_face_naming, &file, find, at, count(&file), path, is_spare},
+            error);
+    close_shards(&file);
+    json_decref(index);
+    json_decref(generation);
+    json_decref(config);
     return status;
 }

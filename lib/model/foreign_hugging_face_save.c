@@ -8,33 +8,40 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+/* Kinds differ in their positions, or else in the order of their norms. NULL: there is none. */
 static const char *kind_of(const tfm_model_options *o)
 {
-    const bool pre = o->norm_order == TFM_PRE_NORM, norm = o->embedding_norm;
+    static const char *const kinds[][2] = {
+        {NULL, NULL}, {"m2m_100", "m2m_100"}, {"bart", "mbart"}, {"marian", "marian"}};
 
-    if (o->positions == TFM_POSITIONS_SPLIT && !o->position_offset && !pre && !norm) return "marian";
-    if (o->sharing != TFM_SHARE_ALL) return NULL;
-    if (o->positions == TFM_POSITIONS_HALVES && o->position_offset == o->pad_id + 1 && pre && !norm && !o->softmax_bias)
-        return "m2m_100";
-    if (o->positions != TFM_POSITIONS_LEARNED || o->position_offset != 2 || !norm) return NULL;
-    return pre ? "mbart" : "bart";
+    return kinds[o->positions][o->norm_order];
 }
 
 static tfm_status check(const tfm_model_options *o, tfm_error *error)
 {
+    const bool marian = o->positions == TFM_POSITIONS_SPLIT, m2m = o->positions == TFM_POSITIONS_HALVES,
+               learned = o->positions == TFM_POSITIONS_LEARNED;
     const tfm_foreign_need needs[] = {
+        {"norm_order", o->norm_order, learned ? o->norm_order : m2m},
+        {"position_offset", o->position_offset,
+         learned ? 2
+         : m2m   ? o->pad_id + 1
+                 : 0},
+        {"embedding_norm", o->embedding_norm, learned},
+        {"sharing", o->sharing, marian ? o->sharing : TFM_SHARE_ALL},
+        {"softmax_bias", o->softmax_bias, m2m ? 0 : o->softmax_bias},
         {"start", o->start, TFM_START_BOS},
         {"plain_source", o->plain_source, 0},
         {"layer_norm_eps", (double)o->layer_norm_eps, (double)1e-5f},
         {"n_heads * d_k", (double)o->n_heads * o->d_k, o->d_model},
         {"n_heads * d_v", (double)o->n_heads * o->d_v, o->d_model},
     };
+    char name[32];
 
     if (!kind_of(o))
-        return tfm_fail(
-            error, TFM_E_UNSUPPORTED,
-            "Hugging Face has no model with this norm_order, positions, position_offset, embedding_norm and sharing");
-    return tfm_foreign_check("Hugging Face", needs, sizeof needs / sizeof *needs, error);
+        return tfm_fail(error, TFM_E_UNSUPPORTED, "Hugging Face has no model with positions %u", o->positions);
+    snprintf(name, sizeof name, "Hugging Face's %s", kind_of(o));
+    return tfm_foreign_check(name, needs, sizeof needs / sizeof *needs, error);
 }
 
 static json_t *configuration(const tfm_model_options *o)

@@ -5,16 +5,21 @@
 #include "format/yaml.h"
 
 #define CONFIG "special:model.yml"
-#define VECTOR(ours, theirs)      \
-    {                             \
-        ours, theirs, 0, 1, false \
+#define VECTOR(ours, theirs)                       \
+    {                                              \
+        ours, theirs, 0, 1, false, TFM_LEAF_EITHER \
     }
-#define MATRIX(ours, theirs)     \
-    {                            \
-        ours, theirs, 0, 1, true \
+#define MATRIX(ours, theirs)                      \
+    {                                             \
+        ours, theirs, 0, 1, true, TFM_LEAF_EITHER \
+    }
+/* A norm before its sub-layer has another name than one after it. */
+#define NORM(ours, theirs)                             \
+    {ours, theirs, 0, 1, false, TFM_LEAF_POST},        \
+    {                                                  \
+        ours, theirs "_pre", 0, 1, false, TFM_LEAF_PRE \
     }
 
-/* A norm before its sub-layer has another name than one after it; the configuration decides which is there. */
 static const tfm_leaf attention[] = {
     MATRIX("query.weight", "Wq"),
     MATRIX("key.weight", "Wk"),
@@ -24,10 +29,8 @@ static const tfm_leaf attention[] = {
     VECTOR("key.bias", "bk"),
     VECTOR("value.bias", "bv"),
     VECTOR("output.bias", "bo"),
-    VECTOR("norm.weight", "Wo_ln_scale"),
-    VECTOR("norm.bias", "Wo_ln_bias"),
-    VECTOR("norm.weight", "Wo_ln_scale_pre"),
-    VECTOR("norm.bias", "Wo_ln_bias_pre"),
+    NORM("norm.weight", "Wo_ln_scale"),
+    NORM("norm.bias", "Wo_ln_bias"),
     {0},
 };
 static const tfm_leaf feedforward[] = {
@@ -35,10 +38,8 @@ static const tfm_leaf feedforward[] = {
     VECTOR("inner.bias", "b1"),
     MATRIX("outer.weight", "W2"),
     VECTOR("outer.bias", "b2"),
-    VECTOR("norm.weight", "ffn_ln_scale"),
-    VECTOR("norm.bias", "ffn_ln_bias"),
-    VECTOR("norm.weight", "ffn_ln_scale_pre"),
-    VECTOR("norm.bias", "ffn_ln_bias_pre"),
+    NORM("norm.weight", "ffn_ln_scale"),
+    NORM("norm.bias", "ffn_ln_bias"),
     {0},
 };
 static const tfm_leaf stack[] = {
@@ -51,6 +52,8 @@ static const tfm_leaf stack[] = {
 };
 static const tfm_leaf whole[] = {
     VECTOR("embedding.weight", "Wemb"),
+    VECTOR("encoder.embedding.weight", "Wemb"),
+    VECTOR("decoder.embedding.weight", "Wemb"),
     MATRIX("output.weight", "decoder_ff_logit_out_W"),
     VECTOR("output.bias", "decoder_ff_logit_out_b"),
     {0},
@@ -72,6 +75,11 @@ const tfm_naming tfm_marian_naming = {branches, 1};
 static const tfm_tensor *find(const void *file, const char *name)
 {
     return tfm_tensor_file_find(file, name);
+}
+
+static bool is_configuration(const tfm_tensor *tensor)
+{
+    return !strcmp(tensor->name, CONFIG);
 }
 
 static bool text_is(tfm_text text, const char *wanted)
@@ -98,7 +106,6 @@ static const struct {
     {"transformer-rnn-projection", {"false"}},
     {"transformer-pool", {"false"}},
     {"transformer-tied-layers", {""}},
-    {"tied-embeddings-src", {"false"}},
     {"lemma-dim-emb", {"0"}},
     {"factors-dim-emb", {"0"}},
     {"ulr", {"false"}},
@@ -166,10 +173,12 @@ static void read_vocabularies(tfm_model_options *o, const tfm_tensor_file *file)
     o->vocab_size = o->source_vocab_size = rows_of(file, "Wemb");
     o->softmax_bias = find(file, "decoder_ff_logit_out_b") != NULL;
     o->own_ids = o->pad_id = o->bos_id = 1; /* </s> is 0, and <unk>, 1, is never produced */
+    o->sharing = find(file, "decoder_ff_logit_out_W") ? TFM_SHARE_NONE
+                 : o->vocab_size                      ? TFM_SHARE_ALL
+                                                      : TFM_SHARE_TARGET;
     if (o->vocab_size) return;
     o->vocab_size = rows_of(file, "decoder_Wemb");
     o->source_vocab_size = rows_of(file, "encoder_Wemb");
-    o->sharing = find(file, "decoder_ff_logit_out_W") ? TFM_SHARE_NONE : TFM_SHARE_TARGET;
 }
 
 static tfm_status read_options(tfm_model_options *o, const tfm_tensor_file *file, tfm_text yml, tfm_error *error)
@@ -207,9 +216,10 @@ tfm_status tfm_marian_read(tfm_model_file *f, tfm_text data, const char *path, b
     tfm_config_init(&options, sizeof options);
     if (!yml) status = tfm_fail(error, TFM_E_FORMAT, "%.120s: an .npz without " CONFIG " is no model of Marian", path);
     else status = read_options(&options, &file, (tfm_text){yml->data, yml->bytes}, error);
-    if (status == TFM_OK) /* all but the configuration */
-        status = tfm_foreign_fill(f, &options, &(tfm_foreign){&tfm_marian_naming, &file, find, file.n - 1, path, NULL},
-                                  error);
+    if (status == TFM_OK)
+        status = tfm_foreign_fill(
+            f, &options,
+            &(tfm_foreign){&tfm_marian_naming, &file, find, tfm_tensor_file_at, file.n, path, is_configuration}, error);
     tfm_tensor_file_close(&file);
     tfm_foreign_beside(&f->vocabulary, path, "vocab.spm");
     f->tokenizer = (tfm_text){(const char *)f->vocabulary.data, f->vocabulary.size};

@@ -9,17 +9,15 @@ static void transpose(float *to, const float *from, size_t rows, size_t cols)
         for (size_t c = 0; c < cols; c++) to[c * rows + r] = from[r * cols + c];
 }
 
-/* A norm before its sub-layer has the second of its names, where there are two. from NULL: zeros stay. */
+/* Under the first of its names. from NULL: zeros stay. */
 static void put(tfm_foreign_tensors *out, const tfm_parameter_plan *p, const float *from, const tfm_naming *naming,
                 bool row_vectors)
 {
     char *name = out->names[out->n];
-    const bool pre = out->plan.options.norm_order == TFM_PRE_NORM;
-    const tfm_leaf *leaf = pre ? tfm_naming_find(naming, p->name, 1, name) : NULL;
+    const tfm_leaf *leaf = tfm_naming_find(naming, out->plan.options.norm_order, p->name, 0, name);
     const size_t rows = p->shape[0], cols = p->shape[1];
     float *to = out->data + p->offset;
 
-    if (!leaf) leaf = tfm_naming_find(naming, p->name, 0, name);
     if (from && leaf->transposed) transpose(to, from, rows, cols);
     else if (from) memcpy(to, from, p->size * sizeof *to);
     tfm_tensor *t = &out->tensors[out->n++];

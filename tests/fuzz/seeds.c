@@ -111,13 +111,15 @@ static void write_models(void)
 static void write_foreign(void)
 {
     static unsigned char bytes[SAMPLE_ROOM];
-    sample s = {.bytes = bytes};
+    char name[16];
+    sample s;
 
-    ct2_sample(&s, 4, "TransformerBase");
-    write_bytes(place("model", "ct2"), s.bytes, s.size);
-    s = (sample){.bytes = bytes};
-    ct2_sample(&s, 1, "TransformerBase");
-    write_bytes(place("model", "ct2-int8"), s.bytes, s.size);
+    for (size_t i = 0; i < CT2_FORMS; i++) {
+        s = (sample){.bytes = bytes};
+        ct2_sample(&s, &ct2_forms[i]);
+        snprintf(name, sizeof name, "ct2-%zu", i);
+        write_bytes(place("model", name), s.bytes, s.size);
+    }
     for (int deflated = 0; deflated < 2; deflated++) {
         s = (sample){.bytes = bytes};
         marian_sample(&s, MARIAN_YML, deflated);
