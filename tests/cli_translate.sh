@@ -140,6 +140,42 @@ works "token scores" "${translate[@]}" --input two --token-scores --scores --alp
 check "token scores add up" awk -F '\t| \\|\\|\\| ' '{ n = split($3, t, " "); s = 0; for (i = 1; i <= n; i++) s += t[i]; d = s - $1
     if (n < 2 || d * d > 1e-8) exit 1 }' out
 
+# Text as it grows is the text.
+for options in "--beam 1" "--beam 4" "--temperature 2 --seed 5" "--beam 3 --alignment --token-scores" "--max-source 6" \
+    "--input two --beam 12 --prefixes begins --terms terms" "--beam 1 --max-length 2"; do
+    # shellcheck disable=SC2086 # a list
+    input=en works "at once: $options" "${translate[@]}" $options
+    cp out complete
+    # shellcheck disable=SC2086 # a list
+    input=en works "as it grows: $options" "${translate[@]}" $options --stream
+    check "as it grows: $options: the same bytes" cmp out complete
+done
+input=odd works "as it grows: odd lines" "${translate[@]}" --stream --output result
+check "as it grows: blank lines stay blank" equal "$(sed -n '1p;2p;4p' result | tr -d '\n')$(wc -l < result)" 5
+for option in "--nbest 1" --scores "--placeholder x" --replace-unknown; do
+    # shellcheck disable=SC2086 # a list
+    refused "as it grows: $option" 2 "^tfm: ${option% *} needs a translation that is complete" "${translate[@]}" --stream $option
+done
+endless=("${translate[@]}" --beam 1 --min-length 3000 --max-extra 3000)
+echo one > one
+input=one works "a long translation" "${endless[@]}"
+cp out complete
+coproc grower { exec env --default-signal=INT "${endless[@]}" --stream 2> err; }
+grower_pid=$grower_PID
+exec 5<&"${grower[0]}"
+cat one >&"${grower[1]}"
+read -r -N 4 -t 20 answer <&5
+kill -INT "$grower_pid"
+wait "$grower_pid"
+check "Ctrl-C ends it" equal "$?" 130
+{ printf %s "$answer" && cat <&5; } > begun
+exec 5<&-
+check "Ctrl-C: it had begun, and not ended" equal "$(wc -l < begun) $((${#answer} + 0))" "0 4"
+check "Ctrl-C: what was there is how it begins" cmp -n "$(wc -c < begun)" begun complete
+check "Ctrl-C: nothing is said" test ! -s err
+check "as it grows: closed pipe" equal "$("${endless[@]}" --stream --input one 2> err | head -c 1 | cat; cat err)" \
+    "$(head -c 1 complete; echo 'tfm: cannot write standard output: Broken pipe')"
+
 # Failures in the middle.
 { cat en; printf 'bad \377\n'; cat en; } > half
 input=half check "invalid line" run_code 1 "${translate[@]}"

@@ -20,7 +20,7 @@ enum {
 typedef struct translate_args {
     const char *model, *input, *output, *prefixes, *terms;
     uint32_t n_best; /* 0: plain lines */
-    uint32_t scores, token_scores, stats, replace_invalid, skip_checksum, stop, forbid_unknown;
+    uint32_t scores, token_scores, stats, replace_invalid, skip_checksum, stop, forbid_unknown, stream;
     string_list forbid, placeholders;
     links_args links;
     tfm_decoder_options decoder;
@@ -101,6 +101,10 @@ static const option_row rows[] = {
     {"token-scores", NULL, "behind each line ' ||| ' and the natural log-probability of each token, the end included",
      OPTION_FLAG, AT(token_scores)},
     LINKS_ROWS(translate_args, links),
+    {"stream", NULL,
+     "write the words of a translation as they become certain: each at once with --beam 1, else those that all "
+     "hypotheses agree on; lines are translated one by one, not many together",
+     OPTION_FLAG, AT(stream)},
     {"stats", NULL,
      "at the end, on standard error: time to load, sentences and tokens a second, how long sentences took, memory, "
      "and where the time went",
@@ -134,6 +138,7 @@ typedef struct translation {
     double call_began; /* of the lines that are being translated */
     size_t call_done;
     links links;
+    size_t shown; /* bytes of the line that is being written, with --stream */
     char *suffix; /* of the line that is being written */
     size_t suffix_capacity;
     samples latencies; /* seconds of each sentence until it was done, with --stats */
@@ -178,16 +183,31 @@ static void count_limits(const translation *t)
         console_warn("%llu translations reached the longest length", (unsigned long long)t->cut_off);
 }
 
+static tfm_text not_shown(const translation *t, tfm_text text)
+{
+    return (tfm_text){text.data + t->shown, text.size - t->shown};
+}
+
+/* A tfm_decode_partial_fn. */
+static int32_t show(void *user, const tfm_partial *partial)
+{
+    translation *t = user;
+    text_writer_text(&t->output, not_shown(t, partial->text));
+    t->shown = partial->text.size;
+    return !text_writer_flush(&t->output);
+}
+
 static void write_sentence(translation *t, size_t i)
 {
-    note_limits(t, i);
     char before[64] = "";
     const size_t count = tfm_decoder_count(t->decoder, i), wanted = t->args->n_best ? t->args->n_best : 1;
     for (size_t rank = 0; rank < count && rank < wanted; rank++) {
         if (t->args->n_best) snprintf(before, sizeof before, "%llu ||| ", (unsigned long long)t->sentences);
         else if (t->args->scores) snprintf(before, sizeof before, "%.6f\t", tfm_decoder_score(t->decoder, i, rank));
-        text_writer_line(&t->output, before, tfm_decoder_text(t->decoder, i, rank), suffix_of(t, i, rank));
+        const tfm_text text = not_shown(t, tfm_decoder_text(t->decoder, i, rank));
+        text_writer_line(&t->output, before, text, suffix_of(t, i, rank));
     }
+    note_limits(t, i);
     t->tokens += tfm_decoder_ids(t->decoder, i, 0).size;
     t->sentences++;
 }
@@ -224,6 +244,9 @@ static tfm_status translate_lines(translation *t, size_t first, size_t n)
         r.n_placeholders = t->n_placeholders + first;
         r.placeholders = t->chunk_placeholders.lines + sum(t->n_placeholders, first);
     }
+    if (t->args->stream) r.partial = show;
+    r.user = t;
+    t->shown = 0;
     t->call_began = clock_seconds();
     t->call_done = 0;
     const tfm_status status = tfm_decoder_run(t->decoder, &r, &t->error);
@@ -235,10 +258,13 @@ static tfm_status translate_lines(translation *t, size_t first, size_t n)
 /* A line that is refused must not take the others of its chunk along, and is named by its number in the file. */
 static int translate_chunk(translation *t)
 {
-    if (translate_lines(t, 0, t->chunk.size) == TFM_OK) return EXIT_SUCCESS;
-    for (size_t i = 0; i < t->chunk.size; i++)
-        if (translate_lines(t, i, 1))
+    if (t->chunk.size > 1 && translate_lines(t, 0, t->chunk.size) == TFM_OK) return EXIT_SUCCESS;
+    for (size_t i = 0; i < t->chunk.size; i++) {
+        const tfm_status status = translate_lines(t, i, 1);
+        if (status == TFM_E_CANCELLED) return EXIT_FAILURE; /* what was shown could not be written */
+        if (status)
             return console_fail("%s:%llu: %s", t->input.name, (unsigned long long)t->sentences + 1, t->error.message);
+    }
     return EXIT_SUCCESS;
 }
 
@@ -277,10 +303,11 @@ static bool read_companions(translation *t)
 /* 1: lines are in the chunk, 0: the end, -1: reported failure. The lines before a bad one still come. */
 static int read_chunk(translation *t)
 {
+    const size_t most = t->args->stream ? 1 : CHUNK_LINES;
     tfm_text line;
     int got = 1;
     text_lines_clear(&t->chunk);
-    while (t->chunk.size < CHUNK_LINES && (t->chunk.size == 0 || text_reader_ready(&t->input)) &&
+    while (t->chunk.size < most && (t->chunk.size == 0 || text_reader_ready(&t->input)) &&
            (got = text_reader_next(&t->input, &line)) > 0)
         text_lines_add(&t->chunk, line);
     return got;
@@ -353,6 +380,18 @@ static void init(void *place)
     args->decoder.long_source = TFM_LONG_SPLIT;
 }
 
+static int check_stream(const translate_args *args)
+{
+    const char *other = args->n_best                    ? "--nbest"
+                        : args->scores                  ? "--scores"
+                        : args->placeholders.size       ? "--placeholder"
+                        : args->decoder.replace_unknown ? "--replace-unknown"
+                                                        : NULL;
+    if (!args->stream || !other) return EXIT_SUCCESS;
+    return console_usage("%s needs a translation that is complete, --stream begins to write it before; leave out one of them",
+                         other);
+}
+
 static int run(void *place, const string_list *operands)
 {
     (void)operands;
@@ -363,7 +402,8 @@ static int run(void *place, const string_list *operands)
     if (args->n_best) args->decoder.n_best = args->n_best;
     args->decoder.stop_rule = args->stop ? TFM_STOP_WORST : TFM_STOP_BEST;
     if (args->stats) args->decoder.progress = note_done, args->decoder.progress_user = &t;
-    int code = links_begin(&t.links, &args->decoder, &args->links);
+    int code = check_stream(args);
+    if (!code) code = links_begin(&t.links, &args->decoder, &args->links);
     if (args->decoder.replace_unknown && !args->links.wanted) args->decoder.alignment = TFM_ALIGNMENT_OUTPUT;
     if (!code) code = patterns_compile(&t.patterns, &args->placeholders);
     if (code) {
@@ -401,6 +441,7 @@ const command command_translate = {
             "pipe.",
     .examples = "  tfm translate --model en-de.tfm < test.en > test.out\n"
                 "  echo 'a man rides a bicycle' | tfm translate --model en-de.tfm --beam 1\n"
+                "  tfm translate --model en-de.tfm --beam 1 --stream\n"
                 "  tfm translate --model en-de.tfm --dtype int8 --beam 1 < test.en > test.out\n"
                 "  tfm translate --model en-de.tfm --no-repeat-ngram 3 --forbid-unknown < test.en > test.out\n"
                 "  tfm translate --model en-de.tfm --alignment < test.en | sed 's/.* ||| //' > test.links\n"
