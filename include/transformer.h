@@ -841,7 +841,9 @@ TFM_API const float *tfm_decoder_token_scores(const tfm_decoder *decoder, size_t
  * decoder never reads, always has the attention that predicts it. A row of words is the mean of its tokens, with the
  * sum over the tokens of each source word, so that what EOS holds is missing. Results are aligned after the search, by
  * a pass over all of them. unit: TFM_ALIGNMENT_TOKENS, or _WORDS, which are there when the sources were text.
- * NULL, 0 and 0 when it is out of range, there is none, as of a line that was split, or it is empty. since 0.2
+ * Of a line that was split each part is aligned with itself alone; units are those of the whole line, tokens those of its
+ * parts one behind the other. NULL, 0 and 0 when it is out of range, there is none, as of such a line with more than 2^24
+ * weights of tokens, or it is empty. since 0.2
  */
 TFM_API const float *tfm_decoder_alignment(const tfm_decoder *decoder, size_t sentence, size_t rank, uint32_t unit,
                                            size_t *rows, size_t *cols);

@@ -10,9 +10,10 @@ typedef struct tfm_aligner {
     tfm_score *score; /* of results, in the memory of the search */
     tfm_ids *pairs;   /* [2][results] by number: sources, targets */
     size_t pair_capacity;
-    uint32_t *words; /* of the tokens of a result */
-    size_t word_capacity;
+    uint32_t *words, *source_words; /* of the tokens of a result, and of a source in parts */
+    size_t word_capacity, source_word_capacity;
     tfm_buffer text;
+    tfm_matrices joined;         /* tokens of results in parts, by number */
     tfm_matrices results, given; /* their words */
 } tfm_aligner;
 

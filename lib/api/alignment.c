@@ -6,10 +6,12 @@
 #include <math.h>
 #include <stdio.h>
 
+enum { MOST_CELLS = 1 << 24 }; /* of a result in parts: mostly zeros, so a limit of its own */
+
 tfm_status tfm_aligner_create(tfm_aligner *a, tfm_workspace *workspace, const tfm_allocator *allocator,
                               tfm_error *error)
 {
-    a->text.allocator = a->results.allocator = a->given.allocator = *allocator;
+    a->text.allocator = a->joined.allocator = a->results.allocator = a->given.allocator = *allocator;
     return tfm_score_create(&a->score, workspace, error);
 }
 
@@ -20,7 +22,9 @@ void tfm_aligner_free(tfm_aligner *a)
     tfm_score_free(a->score);
     tfm_free(&allocator, a->pairs, a->pair_capacity, sizeof *a->pairs);
     tfm_free(&allocator, a->words, a->word_capacity, sizeof *a->words);
+    tfm_free(&allocator, a->source_words, a->source_word_capacity, sizeof *a->source_words);
     tfm_buffer_free(&a->text);
+    tfm_matrices_free(&a->joined);
     tfm_matrices_free(&a->results);
     tfm_matrices_free(&a->given);
 }
@@ -31,25 +35,30 @@ static void add_token(float *to, const tfm_side_words *source, const float *weig
         if (source->of[j] != TFM_NO_WORD) to[source->of[j]] += weights[j];
 }
 
-/* The mean over a target word's tokens, which follow each other, of the sums over source words: to [target][source]. */
+/* The mean over a target word's tokens, which follow each other but for those of no word, of the sums over source words:
+ * to [target][source]. */
 static void fill_words(float *to, const tfm_side_words *target, const tfm_side_words *source, const float *weights)
 {
     for (size_t i = 0; i < target->n * source->n; i++) to[i] = 0.0f;
     for (size_t i = 0; i < target->n_tokens;) {
         const uint32_t word = target->of[i];
-        const size_t begin = i;
-        for (; i < target->n_tokens && target->of[i] == word; i++)
-            if (word != TFM_NO_WORD) add_token(to + word * source->n, source, weights + i * source->n_tokens);
-        for (size_t j = 0; word != TFM_NO_WORD && j < source->n; j++) to[word * source->n + j] /= (float)(i - begin);
+        float *row = to + word * source->n, n = 0.0f;
+        if (word == TFM_NO_WORD) i++;
+        for (; word != TFM_NO_WORD && i < target->n_tokens; i++) {
+            if (target->of[i] == TFM_NO_WORD) continue;
+            if (target->of[i] != word) break;
+            add_token(row, source, weights + i * source->n_tokens);
+            n++;
+        }
+        for (size_t j = 0; word != TFM_NO_WORD && j < source->n; j++) row[j] /= n;
     }
 }
 
-/* Words of pair number i, whose tokens are aligned. false: no memory. */
+/* Words of pair number i; weights: of its tokens, if they are aligned. false: no memory. */
 static bool put_words(tfm_matrices *m, size_t i, const tfm_side_words *target, const tfm_side_words *source,
-                      const tfm_score *tokens)
+                      const float *weights)
 {
     size_t rows, cols;
-    const float *weights = tfm_score_alignment(tokens, i, &rows, &cols);
 
     if (!weights) return true;
     if (!tfm_matrices_add(m, i, target->n, source->n)) return false;
@@ -74,87 +83,180 @@ tfm_status tfm_decoder_align_pairs(tfm_decoder *d, tfm_error *error)
 {
     const size_t n = d->sources.n;
     bool room = tfm_matrices_begin(&d->aligner.given, n);
+    size_t rows, cols;
 
     for (size_t i = 0; room && i < n; i++) {
         const tfm_side_words source = words_of(&d->sources, i), target = words_of(&d->targets, i);
-        room = put_words(&d->aligner.given, i, &target, &source, d->score);
+        room = put_words(&d->aligner.given, i, &target, &source, tfm_score_alignment(d->score, i, &rows, &cols));
     }
     if (room) return TFM_OK;
     tfm_score_clear(d->score);
     return no_memory(n, error);
 }
 
-/* The source of a sentence, unless its line was split or was not translated. */
-static bool whole_source(const tfm_decoder *d, size_t sentence, size_t *source)
-{
-    *source = tfm_decoder_source(d, sentence);
-    return tfm_decoder_parts(d, sentence) == 1;
-}
-
-/* Sources and ids of the results of n sentences, by number. */
-static tfm_status align_tokens(tfm_decoder *d, const tfm_ids *sources, size_t n_sentences, tfm_error *error)
+/* The results of all sources, by number. */
+static tfm_status align_tokens(tfm_decoder *d, const tfm_ids *sources, size_t n_sources, tfm_error *error)
 {
     tfm_aligner *a = &d->aligner;
     const size_t n = tfm_search_hypotheses(d->search);
-    size_t source;
     tfm_hypothesis h;
 
     if (!tfm_grow(&d->allocator, &a->pairs, &a->pair_capacity, 2 * n, sizeof *a->pairs)) return no_memory(n, error);
     for (size_t i = 0; i < 2 * n; i++) a->pairs[i] = (tfm_ids){NULL, 0};
-    for (size_t s = 0; s < n_sentences; s++)
-        for (size_t rank = 0; whole_source(d, s, &source) && tfm_search_get(d->search, source, rank, &h); rank++) {
-            a->pairs[h.number] = sources[source];
+    for (size_t s = 0; s < n_sources; s++)
+        for (size_t rank = 0; tfm_search_get(d->search, s, rank, &h); rank++) {
+            a->pairs[h.number] = sources[s];
             a->pairs[n + h.number] = h.ids;
         }
     return tfm_score_align(a->score, a->pairs, a->pairs + n, n, error);
 }
 
-static tfm_status align_words(tfm_decoder *d, size_t source, const tfm_hypothesis *h, tfm_text line, tfm_error *error)
+/* The sources that a sentence was translated as. */
+typedef struct span {
+    size_t first, end;
+} span;
+
+static span sources_of(const tfm_decoder *d, size_t sentence)
+{
+    const tfm_parts *p = &d->parts;
+
+    return p->n ? (span){p->first[sentence], p->first[sentence + 1]} : (span){sentence, sentence + 1};
+}
+
+static void shift(uint32_t *words, size_t n, size_t by)
+{
+    for (size_t i = 0; i < n; i++)
+        if (words[i] != TFM_NO_WORD) words[i] += (uint32_t)by;
+}
+
+/* Words of the line; its parts' tokens are one behind the other. */
+static tfm_status source_words(tfm_side_words *out, tfm_decoder *d, span parts, tfm_text line, tfm_error *error)
+{
+    tfm_aligner *a = &d->aligner;
+    size_t n = 0;
+
+    *out = words_of(&d->sources, parts.first);
+    if (parts.end - parts.first == 1) return TFM_OK;
+    for (size_t i = parts.first; i < parts.end; i++) n += d->sources.lines[i].size;
+    if (!tfm_grow(&d->allocator, &a->source_words, &a->source_word_capacity, n, sizeof *a->source_words))
+        return no_memory(1, error);
+    *out = (tfm_side_words){tfm_count_words(line), 0, a->source_words};
+    for (size_t i = parts.first; i < parts.end; i++) {
+        const tfm_side_words part = words_of(&d->sources, i);
+        uint32_t *to = a->source_words + out->n_tokens;
+        memcpy(to, part.of, part.n_tokens * sizeof *to);
+        shift(to, part.n_tokens, tfm_words_before(line, (size_t)(d->parts.texts[i].data - line.data)));
+        out->n_tokens += part.n_tokens;
+    }
+    return TFM_OK;
+}
+
+/* Words of a result's text; those of its parts come as tfm_decoder_append_part() joined them. */
+static tfm_status target_words(tfm_side_words *out, tfm_decoder *d, span parts, size_t rank, const tfm_hypothesis *h,
+                               tfm_error *error)
 {
     tfm_aligner *a = &d->aligner;
     const int32_t end = tfm_config_end(&d->model->weights.options, false);
-    const tfm_side_words from = words_of(&d->sources, source);
-    tfm_ids ids = h->ids;
-    tfm_status status = tfm_decoder_known_ids(d, &ids, error);
+    const tfm_span all = d->spans[h->number];
+    const tfm_text text = {d->text + all.first, all.size};
+    tfm_status status = TFM_OK;
+    tfm_hypothesis part;
+    size_t at = 0;
 
-    if (status) return status;
-    if (!tfm_grow(&d->allocator, &a->words, &a->word_capacity, ids.size, sizeof *a->words)) return no_memory(1, error);
-    status = tfm_words_of_ids(a->words, d->model->tokenizer, ids, end, &a->text, error);
-    if (status) return status;
-    const tfm_text text = {a->text.data, ids.size ? a->text.size : 0};
-    const tfm_side_words to = {tfm_count_words(text), ids.size, a->words};
-    if (!put_words(&a->results, h->number, &to, &from, a->score)) return no_memory(1, error);
-    if (!d->options.replace_unknown) return TFM_OK;
-    return tfm_decoder_copy_unknown(d, h->number, ids, a->words, line, error);
+    if (!tfm_grow(&d->allocator, &a->words, &a->word_capacity, h->ids.size, sizeof *a->words))
+        return no_memory(1, error);
+    *out = (tfm_side_words){tfm_count_words(text), 0, a->words};
+    for (size_t i = parts.first; !status && i < parts.end; i++) {
+        if (!tfm_search_get(d->search, i, rank, &part)) continue;
+        const size_t size = d->spans[part.number].size;
+        uint32_t *to = a->words + out->n_tokens;
+        tfm_ids ids = part.ids;
+        status = tfm_decoder_known_ids(d, &ids, error);
+        if (!status) status = tfm_words_of_ids(to, d->model->tokenizer, ids, end, &a->text, error);
+        if (at && size && tfm_parts_spaced(&d->parts, i)) at++;
+        shift(to, ids.size, tfm_words_before(text, at));
+        at += size;
+        out->n_tokens += ids.size;
+    }
+    return status;
 }
 
-static tfm_status align_all_words(tfm_decoder *d, size_t n_sentences, const tfm_text *lines, tfm_error *error)
+/* Tokens of a result in parts: each is aligned with those of its own part alone. false: no memory. */
+static bool join_tokens(tfm_decoder *d, span parts, size_t rank, size_t number, size_t rows, size_t cols)
 {
-    const size_t n = tfm_search_hypotheses(d->search);
-    size_t source;
-    tfm_status status = TFM_OK;
+    tfm_aligner *a = &d->aligner;
+    size_t row = 0, col = 0, n, m, cells;
     tfm_hypothesis h;
 
-    if (!tfm_matrices_begin(&d->aligner.results, n)) return no_memory(n, error);
-    for (size_t s = 0; s < n_sentences; s++)
-        for (size_t rank = 0; !status && whole_source(d, s, &source) && tfm_search_get(d->search, source, rank, &h);
-             rank++)
-            status = align_words(d, source, &h, lines[s], error);
+    if (!tfm_mul(rows, cols, &cells) || cells > MOST_CELLS) return true;
+    if (!tfm_matrices_add(&a->joined, number, rows, cols)) return false;
+    float *to = tfm_matrices_get(&a->joined, number, &rows, &cols);
+    for (size_t i = 0; i < cells; i++) to[i] = 0.0f;
+    for (size_t i = parts.first; i < parts.end; i++, col += m) {
+        const float *from = tfm_search_get(d->search, i, rank, &h) ? tfm_score_alignment(a->score, h.number, &n, &m) : NULL;
+        m = d->sources.lines[i].size;
+        for (size_t j = 0; from && j < n; j++, row++) memcpy(to + row * cols + col, from + j * m, m * sizeof *to);
+    }
+    return true;
+}
+
+static const float *token_weights(const tfm_decoder *d, size_t number, size_t *rows, size_t *cols)
+{
+    const float *joined = tfm_matrices_get(&d->aligner.joined, number, rows, cols);
+
+    return joined ? joined : tfm_score_alignment(d->aligner.score, number, rows, cols);
+}
+
+static tfm_status align_words(tfm_decoder *d, span parts, size_t rank, const tfm_hypothesis *h,
+                              const tfm_side_words *from, tfm_text line, tfm_error *error)
+{
+    tfm_aligner *a = &d->aligner;
+    tfm_ids ids = h->ids;
+    tfm_side_words to;
+    size_t rows, cols;
+    tfm_status status = target_words(&to, d, parts, rank, h, error);
+
+    if (status) return status;
+    if (parts.end - parts.first > 1 && !join_tokens(d, parts, rank, h->number, to.n_tokens, from->n_tokens))
+        return no_memory(1, error);
+    if (!put_words(&a->results, h->number, &to, from, token_weights(d, h->number, &rows, &cols)))
+        return no_memory(1, error);
+    if (!d->options.replace_unknown) return TFM_OK;
+    status = tfm_decoder_known_ids(d, &ids, error);
+    return status ? status : tfm_decoder_copy_unknown(d, h->number, ids, a->words, line, error);
+}
+
+static tfm_status align_all_words(tfm_decoder *d, const tfm_request *request, tfm_error *error)
+{
+    const size_t n = tfm_search_hypotheses(d->search);
+    tfm_status status = TFM_OK;
+    tfm_side_words from;
+    tfm_hypothesis h;
+
+    if (!tfm_matrices_begin(&d->aligner.results, n) || !tfm_matrices_begin(&d->aligner.joined, n))
+        return no_memory(n, error);
+    for (size_t s = 0; !status && s < request->n; s++) {
+        const span parts = sources_of(d, s);
+        status = source_words(&from, d, parts, request->lines[s], error);
+        for (size_t rank = 0; !status && tfm_decoder_get(d, s, rank, &h); rank++)
+            status = align_words(d, parts, rank, &h, &from, request->lines[s], error);
+    }
     return status;
 }
 
 void tfm_decoder_clear_alignments(tfm_decoder *d)
 {
-    d->aligner.results.n = 0;
+    d->aligner.results.n = d->aligner.joined.n = 0;
     tfm_score_clear(d->aligner.score);
 }
 
-tfm_status tfm_decoder_align(tfm_decoder *d, size_t n, const tfm_ids *sources, const tfm_text *lines, tfm_error *error)
+tfm_status tfm_decoder_align(tfm_decoder *d, const tfm_request *request, const tfm_ids *sources, size_t n_sources,
+                             tfm_error *error)
 {
     tfm_status status;
 
-    status = align_tokens(d, sources, n, error);
-    if (!status && lines) status = align_all_words(d, n, lines, error);
+    status = align_tokens(d, sources, n_sources, error);
+    if (!status && request->lines) status = align_all_words(d, request, error);
     if (status) tfm_search_clear(d->search);
     return status;
 }
@@ -183,7 +285,7 @@ const float *tfm_decoder_alignment(const tfm_decoder *decoder, size_t sentence, 
     if (!decoder || decoder->options.alignment == TFM_ALIGNMENT_NONE ||
         !tfm_decoder_get(decoder, sentence, rank, &h))
         return NULL;
-    if (unit == TFM_ALIGNMENT_TOKENS) return tfm_score_alignment(decoder->aligner.score, h.number, s.rows, s.cols);
+    if (unit == TFM_ALIGNMENT_TOKENS) return token_weights(decoder, h.number, s.rows, s.cols);
     if (unit == TFM_ALIGNMENT_WORDS) return tfm_matrices_get(&decoder->aligner.results, h.number, s.rows, s.cols);
     return NULL;
 }

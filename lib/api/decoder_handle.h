@@ -52,8 +52,6 @@ tfm_status tfm_decoder_check_lengths(const tfm_decoder *d, const tfm_encoded *e,
 /* Has the search tell what is done, so that texts are written and who asked for it is told. */
 void tfm_decoder_watch(tfm_decoder *d, const tfm_request *request);
 
-/* The source that a sentence is, or, when its line was split, the first one, which has its results. */
-size_t tfm_decoder_source(const tfm_decoder *d, size_t sentence);
 /* What getters read; false: there is none. */
 bool tfm_decoder_get(const tfm_decoder *d, size_t sentence, size_t rank, tfm_hypothesis *out);
 
@@ -72,9 +70,10 @@ tfm_status tfm_decoder_join_line(tfm_decoder *d, size_t line, tfm_error *error);
 
 /* What was aligned before belongs to results that are gone. */
 void tfm_decoder_clear_alignments(tfm_decoder *d);
-/* Aligns the results of n sentences, and, when the sources were text, their words; for options that ask for it. */
-tfm_status tfm_decoder_align(tfm_decoder *decoder, size_t n, const tfm_ids *sources, const tfm_text *lines,
-                             tfm_error *error);
+/* Aligns the results of a request, and, when it is text, their words; for options that ask for it. sources: what was
+ * searched for it, the parts of lines that were split. */
+tfm_status tfm_decoder_align(tfm_decoder *decoder, const tfm_request *request, const tfm_ids *sources,
+                             size_t n_sources, tfm_error *error);
 /* Writes the texts of n sentences anew, with white space around placeholders as in their lines. */
 tfm_status tfm_decoder_space_placeholders(tfm_decoder *d, const tfm_request *request, tfm_error *error);
 /* Writes the text of hypothesis number anew, with the aligned words of the line for those that have the unknown token.

@@ -3,22 +3,23 @@
 
 #include <math.h>
 
-size_t tfm_decoder_source(const tfm_decoder *d, size_t sentence)
+/* Where the search has the results of a sentence. */
+static size_t results_of(const tfm_decoder *d, size_t sentence)
 {
     const tfm_parts *p = &d->parts;
 
     if (!p->n) return sentence;
-    return sentence < p->n_lines ? p->first[sentence] : SIZE_MAX;
+    return sentence < p->n_lines ? p->results[sentence] : SIZE_MAX;
 }
 
 bool tfm_decoder_get(const tfm_decoder *d, size_t sentence, size_t rank, tfm_hypothesis *out)
 {
-    return d && tfm_search_get(d->search, tfm_decoder_source(d, sentence), rank, out);
+    return d && tfm_search_get(d->search, results_of(d, sentence), rank, out);
 }
 
 size_t tfm_decoder_count(const tfm_decoder *decoder, size_t sentence)
 {
-    return decoder ? tfm_search_count(decoder->search, tfm_decoder_source(decoder, sentence)) : 0;
+    return decoder ? tfm_search_count(decoder->search, results_of(decoder, sentence)) : 0;
 }
 
 tfm_ids tfm_decoder_ids(const tfm_decoder *decoder, size_t sentence, size_t rank)
@@ -46,7 +47,7 @@ const float *tfm_decoder_token_scores(const tfm_decoder *decoder, size_t sentenc
 
 uint32_t tfm_decoder_steps(const tfm_decoder *decoder, size_t sentence)
 {
-    return decoder ? tfm_search_steps(decoder->search, tfm_decoder_source(decoder, sentence)) : 0;
+    return decoder ? tfm_search_steps(decoder->search, results_of(decoder, sentence)) : 0;
 }
 
 uint32_t tfm_decoder_finished(const tfm_decoder *decoder, size_t sentence, size_t rank)

@@ -65,17 +65,22 @@ static tfm_status check_callbacks(const tfm_decoder *d, const tfm_request *r, tf
                     d->placeholders.n ? "placeholders" : "replace_unknown");
 }
 
-/* Is there a line above the limit? Those with terms must be whole: the limit is theirs, and an error. */
-static bool any_to_split(const tfm_decoder *d, const tfm_request *r, size_t limit)
+/* Is there a line above the limit? Those with terms must be whole. */
+static tfm_status find_long(bool *any, const tfm_decoder *d, const tfm_request *r, size_t limit, const char *side,
+                            tfm_error *error)
 {
-    bool any = false;
-
+    *any = false;
     for (size_t i = 0; i < r->n; i++) {
-        if (d->sources.lines[i].size <= limit) continue;
-        if (r->n_terms && r->n_terms[i]) return false;
-        any = true;
+        const size_t size = d->sources.lines[i].size;
+        if (size <= limit) continue;
+        if (r->n_terms && r->n_terms[i])
+            return tfm_fail(error, TFM_E_INVALID,
+                            "%s %zu has %zu tokens with EOS, more than %zu, and is not split, as it has terms or "
+                            "placeholders: leave them out, or split it",
+                            side, i + 1, size, limit);
+        *any = true;
     }
-    return any && d->options.long_source == TFM_LONG_SPLIT;
+    return TFM_OK;
 }
 
 /* The sources are no longer than they may be, or become parts that are not. */
@@ -83,8 +88,12 @@ static tfm_status fit_lines(tfm_decoder *d, tfm_request *r, const tfm_encode_rul
 {
     const size_t limit = tfm_decoder_longest_source(d);
     tfm_status status;
+    bool any;
 
-    if (!any_to_split(d, r, limit)) return tfm_decoder_check_lengths(d, &d->sources, rules->side, true, error);
+    if (d->options.long_source == TFM_LONG_REFUSE)
+        return tfm_decoder_check_lengths(d, &d->sources, rules->side, true, error);
+    status = find_long(&any, d, r, limit, rules->side, error);
+    if (status || !any) return status;
     status = tfm_split_lines(&d->parts, d->model->tokenizer, r->lines, &d->sources, limit, rules, error);
     if (!status) status = tfm_encode_lines(&d->sources, d->model->tokenizer, d->parts.texts, d->parts.n, rules, error);
     r->sources = d->sources.lines;
@@ -117,7 +126,7 @@ static tfm_status run(tfm_decoder *d, const tfm_request *request, tfm_error *err
     if (align) tfm_decoder_clear_alignments(d);
     if (!status) tfm_decoder_watch(d, request);
     if (!status) status = tfm_search_run(d->search, &r, error);
-    if (!status && align) status = tfm_decoder_align(d, request->n, r.sources, request->lines, error);
+    if (!status && align) status = tfm_decoder_align(d, request, r.sources, r.n, error);
     return status || !d->placeholders.n ? status : tfm_decoder_space_placeholders(d, request, error);
 }
 

@@ -126,7 +126,8 @@ tfm_status tfm_decoder_join_line(tfm_decoder *d, size_t line, tfm_error *error)
         for (size_t i = first; !status && i < first + n; i++) status = tfm_decoder_append_part(d, begin, i, rank, error);
         if (!status) status = end_text(d, begin, number + rank, error);
     }
-    if (status || tfm_search_join(d->search, first, n)) return status;
+    if (!status) d->parts.results[line] = tfm_search_join(d->search, first, n);
+    if (status || d->parts.results[line] != SIZE_MAX) return status;
     return tfm_fail(error, TFM_E_NOMEM, "no memory to join the %zu parts of line %zu", n, line + 1);
 }
 

@@ -29,6 +29,13 @@ size_t tfm_count_words(tfm_text text)
     return n;
 }
 
+size_t tfm_words_before(tfm_text text, size_t at)
+{
+    const bool within = at && at < text.size && !is_space(text.data[at - 1]) && !is_space(text.data[at]);
+
+    return tfm_count_words((tfm_text){text.data, at}) - within;
+}
+
 /* Each word ends behind as many tokens as it has alone, after those before; or, with context, as many as the line up to
  * its end has. *total: tokens of all words. */
 static tfm_status assign(uint32_t *words, size_t n, size_t *total, const tfm_tokenizer *tokenizer, tfm_text line,

@@ -9,6 +9,8 @@
 /* Takes the next word off the front of *rest; false: none is left. ASCII white space alone divides words. */
 bool tfm_next_word(tfm_text *word, tfm_text *rest);
 size_t tfm_count_words(tfm_text text);
+/* Words that end before byte number `at`. */
+size_t tfm_words_before(tfm_text text, size_t at);
 
 /*
  * words [n] = word of each of the n tokens that the line is cut into.

@@ -143,13 +143,15 @@ tfm_status tfm_split_lines(tfm_parts *parts, const tfm_tokenizer *tokenizer, con
     p->n = 0;
     p->n_lines = n;
     if (!tfm_grow(a, &p->first, &p->first_capacity, n + 1, sizeof *p->first) ||
-        !tfm_grow(a, &p->left, &p->left_capacity, n, sizeof *p->left))
+        !tfm_grow(a, &p->left, &p->left_capacity, n, sizeof *p->left) ||
+        !tfm_grow(a, &p->results, &p->result_capacity, n, sizeof *p->results))
         return no_memory(p, error);
     for (size_t i = 0; !status && i < n; i++) {
         p->first[i] = p->n;
         if (encoded->lines[i].size <= limit) status = add_part(p, lines[i], i, error);
         else status = split(&(splitter){p, tokenizer, rules, limit, i}, lines[i], error);
         p->left[i] = p->n - p->first[i];
+        p->results[i] = p->left[i] == 1 ? p->first[i] : SIZE_MAX;
     }
     p->first[n] = p->n;
     if (status) p->n = 0;
@@ -185,6 +187,7 @@ void tfm_parts_free(tfm_parts *parts)
     tfm_free(a, p->lines, p->line_capacity, sizeof *p->lines);
     tfm_free(a, p->first, p->first_capacity, sizeof *p->first);
     tfm_free(a, p->left, p->left_capacity, sizeof *p->left);
+    tfm_free(a, p->results, p->result_capacity, sizeof *p->results);
     tfm_free(a, p->prefixes, p->prefix_capacity, sizeof *p->prefixes);
     tfm_free(a, p->n_terms, p->n_terms_capacity, sizeof *p->n_terms);
     tfm_encoded_free(&p->trial);

@@ -21,8 +21,8 @@ struct tfm_search {
     size_t order_capacity, spare_capacity;
     tfm_search_watch watch;
     size_t total;    /* sentences of the run */
-    answer *answers; /* [total] count 0: not done yet */
-    size_t answer_capacity;
+    answer *answers; /* [n_answers] those of the sentences, count 0: not done yet; then those that were joined */
+    size_t n_answers, answer_capacity;
     hypothesis *hypotheses;
     size_t n_hypotheses, hypothesis_capacity;
     int32_t *ids;
@@ -88,7 +88,7 @@ tfm_workspace *tfm_search_workspace(tfm_search *search)
 
 void tfm_search_clear(tfm_search *search)
 {
-    search->total = search->n_hypotheses = search->n_ids = search->done = 0;
+    search->total = search->n_answers = search->n_hypotheses = search->n_ids = search->done = 0;
 }
 
 void tfm_search_set_watch(tfm_search *search, const tfm_search_watch *watch)
@@ -216,6 +216,7 @@ static tfm_status begin_run(tfm_search *s, const tfm_request *r, tfm_error *erro
         s->order[i] = (tfm_order){r->sources[i].size, i};
         s->answers[i] = (answer){0};
     }
+    s->n_answers = n;
     tfm_order_sort(s->order, s->spare, n);
     return TFM_OK;
 }
@@ -356,9 +357,11 @@ static bool join_rank(tfm_search *s, const answer *parts, size_t n, size_t rank,
     return true;
 }
 
-bool tfm_search_join(tfm_search *search, size_t first, size_t n)
+size_t tfm_search_join(tfm_search *search, size_t first, size_t n)
 {
     tfm_search *s = search;
+    if (!tfm_grow(&s->w->allocator, &s->answers, &s->answer_capacity, s->n_answers + 1, sizeof *s->answers))
+        return SIZE_MAX;
     const answer *parts = s->answers + first;
     answer joined = {s->n_hypotheses, parts[0].count, 0};
 
@@ -369,16 +372,15 @@ bool tfm_search_join(tfm_search *search, size_t first, size_t n)
     for (size_t rank = 0; rank < joined.count; rank++) {
         size_t size = 0;
         for (size_t i = 0; i < n; i++) size += s->hypotheses[parts[i].first + rank].size;
-        if (!join_rank(s, parts, n, rank, size)) return false;
+        if (!join_rank(s, parts, n, rank, size)) return SIZE_MAX;
     }
-    for (size_t i = first; i < first + n; i++) s->answers[i] = (answer){0};
-    s->answers[first] = joined;
-    return true;
+    s->answers[s->n_answers] = joined;
+    return s->n_answers++;
 }
 
 size_t tfm_search_count(const tfm_search *search, size_t sentence)
 {
-    return sentence < search->total ? search->answers[sentence].count : 0;
+    return sentence < search->n_answers ? search->answers[sentence].count : 0;
 }
 
 bool tfm_search_get(const tfm_search *search, size_t sentence, size_t rank, tfm_hypothesis *out)
@@ -394,7 +396,7 @@ bool tfm_search_get(const tfm_search *search, size_t sentence, size_t rank, tfm_
 
 uint32_t tfm_search_steps(const tfm_search *search, size_t sentence)
 {
-    return sentence < search->total ? search->answers[sentence].steps : 0;
+    return sentence < search->n_answers ? search->answers[sentence].steps : 0;
 }
 
 size_t tfm_search_hypotheses(const tfm_search *search)

@@ -45,10 +45,10 @@ tfm_status tfm_search_run(tfm_search *search, const tfm_request *request, tfm_er
 void tfm_search_set_watch(tfm_search *search, const tfm_search_watch *watch);
 
 /*
- * Makes the results of n > 0 sources that are done, first and those behind it, into those of the first: result i is the
- * i-th of each, one behind the other, and its score the sum of theirs. The others have none left. false: no memory.
+ * Joins the results of n > 0 sources that are done, first and those behind it: result i is the i-th of each, one behind
+ * the other, and its score the sum of theirs. Returns the number that getters take for them; SIZE_MAX: no memory.
  */
-bool tfm_search_join(tfm_search *search, size_t first, size_t n);
+size_t tfm_search_join(tfm_search *search, size_t first, size_t n);
 
 /* Forgets the results. */
 void tfm_search_clear(tfm_search *search);
