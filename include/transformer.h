@@ -536,9 +536,11 @@ TFM_API void tfm_load_options_init(tfm_load_options *options, size_t struct_size
 
 /*
  * Maps a model file, or the model inside a training checkpoint. The file must stay as it is while the model lives;
- * it may be renamed or deleted. Models of other systems are read and copied: Marian's model.npz, CTranslate2's
- * model.bin or its directory, or one of Hugging Face with config.json and model.safetensors. Their form and reserved ids
- * become the options above; the tokenizer is a vocab.spm beside Marian's file (doc/models.md). out: owned by the caller, NULL on failure. options NULL: defaults.
+ * it may be renamed or deleted. Models of other systems are read and copied: Marian's model.npz or a directory with it
+ * and decoder.yml, CTranslate2's model.bin or its directory, or one of Hugging Face with config.json and
+ * model.safetensors. Their form and reserved ids become the options above; the tokenizer is a vocab.spm beside Marian's
+ * file or, with their vocabularies, source.spm and target.spm as OPUS-MT has them (doc/models.md). out: owned by the
+ * caller, NULL on failure. options NULL: defaults.
  * returns TFM_OK, TFM_E_INVALID, TFM_E_IO (cannot be opened), TFM_E_FORMAT (not a whole, valid, undamaged model),
  *         TFM_E_UNSUPPORTED (of a later version, or what another system's model needs and this library lacks, by its
  *         name), TFM_E_NOMEM. since 0.2

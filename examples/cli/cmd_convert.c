@@ -15,7 +15,8 @@ typedef struct convert_args {
 
 static const option_row rows[] = {
     {.kind = OPTION_HEADING, .help = "Options"},
-    {"model", "FILE", "of Marian (model.npz) or 'tfm train', or a directory of CTranslate2 or Hugging Face",
+    {"model", "FILE",
+     "of Marian (model.npz) or 'tfm train', or a directory of CTranslate2, Hugging Face, Marian or OPUS-MT",
      OPTION_TEXT, .required = true, AT(model)},
     {"to", "native|marian|huggingface", "what to write; default native", OPTION_CHOICE, AT(to)},
     {"output", "OUT", "file for the model, or directory for Hugging Face's", OPTION_TEXT, .letter = 'o',
@@ -51,15 +52,16 @@ const command command_convert = {
     .text =
         "Reads a Transformer that Marian trained (model.npz) or that CTranslate2 runs (model.bin of the formats 2 to 6, "
         "or its directory), or a "
-        "directory of Hugging Face (config.json, model.safetensors; Marian, M2M100, BART, MBart), and writes it as a "
-        "model file with float32 weights. The weights stay as they are, and so do the ids of the tokens; a vocab.spm "
-        "beside "
-        "Marian's model becomes the tokenizer. What a model needs and this program lacks is named, and nothing is "
+        "directory of Hugging Face (config.json, model.safetensors; Marian, M2M100, BART, MBart) or of OPUS-MT "
+        "(decoder.yml), and writes it as a model file with float32 weights. The weights stay as they are, and so do the "
+        "ids of the tokens. A vocab.spm beside Marian's model becomes the tokenizer, and so do source.spm and target.spm "
+        "with their vocabularies: the file then translates text by itself. What a model needs and this program lacks is named, and nothing is "
         "written. The other commands read such "
         "models without conversion, too. '--to' goes the other way: a model of ours, or of one of them, becomes "
         "Marian's model.npz or a "
         "directory of Hugging Face, when they can express it; the tokenizer is not written.",
     .examples = "  tfm convert --model model.npz -o de-en.tfm\n"
+                "  tfm convert --model opus-mt-en-de -o en-de.tfm\n"
                 "  tfm translate --model de-en.tfm < test.de > test.en\n",
     .options = rows,
     .args_size = sizeof(convert_args),

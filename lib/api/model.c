@@ -103,65 +103,6 @@ static tfm_status finish(tfm_model *m, tfm_error *error)
     return TFM_OK;
 }
 
-tfm_status tfm_model_check_tokenizer(const tfm_model_options *o, const tfm_tokenizer *tokenizer, tfm_error *error)
-{
-    const tfm_tokenizer *target = tfm_tokenizer_target(tokenizer);
-    const uint32_t n_source = tfm_tokenizer_vocab_size(tokenizer), n_target = tfm_tokenizer_vocab_size(target);
-    const char *whose = target == tokenizer ? "" : n_target > o->vocab_size ? "target's " : "source's ";
-
-    if (n_target > o->vocab_size)
-        return tfm_fail(error, TFM_E_INVALID, "the %stokenizer has %u tokens, more than vocab_size %u", whose, n_target,
-                        o->vocab_size);
-    if (n_source > o->source_vocab_size)
-        return tfm_fail(error, TFM_E_INVALID, "the %stokenizer has %u tokens, more than source_vocab_size %u", whose,
-                        n_source, o->source_vocab_size);
-    return TFM_OK;
-}
-
-static bool same_vocabulary(const tfm_tokenizer *a, const tfm_tokenizer *b)
-{
-    bool same = tfm_tokenizer_vocab_size(a) == tfm_tokenizer_vocab_size(b);
-
-    for (uint32_t i = 0; same && i < tfm_tokenizer_vocab_size(a); i++)
-        same = tfm_text_equal(tfm_tokenizer_token(a, (int32_t)i), tfm_tokenizer_token(b, (int32_t)i));
-    return same;
-}
-
-/* What one model asks of two tokenizers. */
-static tfm_status check_pair(const tfm_model_options *o, const tfm_tokenizer *source, const tfm_tokenizer *target,
-                             tfm_error *error)
-{
-    tfm_special_ids s, t;
-
-    if (source == target) return TFM_OK;
-    tfm_tokenizer_special(&s, source);
-    tfm_tokenizer_special(&t, target);
-    if (s.eos != t.eos)
-        return tfm_fail(error, TFM_E_INVALID, "the tokenizer of the source ends a sentence with the id %d, that of the "
-                        "target with %d: make them with the same", s.eos, t.eos);
-    if (o->sharing == TFM_SHARE_ALL && !same_vocabulary(source, target))
-        return tfm_fail(error, TFM_E_INVALID, "source and target have different vocabularies, but share one embedding: "
-                        "set sharing to target or none");
-    return TFM_OK;
-}
-
-/* The reserved ids where the tokenizer has them. Without one for BOS the decoder starts from the zero vector. */
-static tfm_status take_ids(tfm_model_options *o, const tfm_tokenizer *tokenizer, tfm_error *error)
-{
-    tfm_special_ids ids;
-
-    tfm_tokenizer_special(&ids, tfm_tokenizer_target(tokenizer));
-    if (!tokenizer || o->own_ids || (ids.pad == TFM_PAD && ids.eos == TFM_EOS && ids.bos == TFM_BOS)) return TFM_OK;
-    if (ids.eos < 0)
-        return tfm_fail(error, TFM_E_INVALID, "the tokenizer has no token that ends a sentence: train it with one");
-    if (ids.bos < 0) o->start = TFM_START_ZERO;
-    o->own_ids = 1;
-    o->eos_id = (uint32_t)ids.eos;
-    o->bos_id = (uint32_t)(ids.bos < 0 ? ids.eos : ids.bos);
-    o->pad_id = ids.pad < 0 ? o->bos_id : (uint32_t)ids.pad;
-    return TFM_OK;
-}
-
 /* A model with a block of its own, its contents still to be written. vocab_size 0: the tokenizer's. */
 static tfm_status begin(tfm_model **out, const tfm_model_options *options, const tfm_tokenizer *tokenizer,
                         const tfm_allocator *a, tfm_error *error)
@@ -175,8 +116,8 @@ static tfm_status begin(tfm_model **out, const tfm_model_options *options, const
     const tfm_tokenizer *target = tfm_tokenizer_target(tokenizer);
     if (!o.vocab_size && target) o.vocab_size = tfm_tokenizer_vocab_size(target);
     if (!o.source_vocab_size && target != tokenizer) o.source_vocab_size = tfm_tokenizer_vocab_size(tokenizer);
-    status = check_pair(&o, tokenizer, target, error);
-    if (status == TFM_OK) status = take_ids(&o, tokenizer, error);
+    status = tfm_model_check_pair(&o, tokenizer, error);
+    if (status == TFM_OK) status = tfm_model_take_ids(&o, tokenizer, error);
     if (status == TFM_OK) status = tfm_weights_create(&m->weights, &o, a, error);
     if (status == TFM_OK) status = tfm_model_check_tokenizer(&m->weights.options, tokenizer, error);
     if (status == TFM_OK && tokenizer) status = tfm_tokenizer_copy(&m->tokenizer, tokenizer, a, error);
@@ -316,8 +257,7 @@ tfm_status tfm_model_load(tfm_model **out, const char *path, const tfm_load_opti
     if (!m) return TFM_E_NOMEM;
     status = open_file(&m->file, path, !o.skip_checksum, &a, error);
     if (status == TFM_OK) status = tfm_weights_create(&m->weights, &m->file.weights.options, &a, error);
-    if (status == TFM_OK && m->file.tokenizer.size)
-        status = tfm_tokenizer_from_text(&m->tokenizer, m->file.tokenizer, &a, error);
+    if (status == TFM_OK) status = tfm_model_read_tokenizer(&m->tokenizer, &m->file, path, &a, error);
     if (status == TFM_OK && tfm_model_check_tokenizer(&m->weights.options, m->tokenizer, NULL) != TFM_OK)
         status = tfm_fail(error, TFM_E_FORMAT, "%.120s: its tokenizer is larger than its vocabulary", path);
     m->data = m->file.data;

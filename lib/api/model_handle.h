@@ -28,6 +28,14 @@ tfm_status tfm_model_copy_of(tfm_model **out, const tfm_model_options *options, 
 /* TFM_E_INVALID when it has more tokens than the configuration, on either side. tokenizer may be NULL. */
 tfm_status tfm_model_check_tokenizer(const tfm_model_options *o, const tfm_tokenizer *tokenizer, tfm_error *error);
 
+/* What one model asks of both tokenizers of a pair; any other is fine. */
+tfm_status tfm_model_check_pair(const tfm_model_options *o, const tfm_tokenizer *tokenizer, tfm_error *error);
+/* The reserved ids where the tokenizer has them. Without one for BOS the decoder starts from the zero vector. */
+tfm_status tfm_model_take_ids(tfm_model_options *o, const tfm_tokenizer *tokenizer, tfm_error *error);
+/* That of a file, of those beside it when it is another system's; *out stays NULL when there is none. */
+tfm_status tfm_model_read_tokenizer(tfm_tokenizer **out, const tfm_model_file *file, const char *path,
+                                    const tfm_allocator *allocator, tfm_error *error);
+
 /* TFM_E_UNSUPPORTED, and says so, when the model is quantised. purpose: "train". */
 tfm_status tfm_model_need_floats(const tfm_model *model, const char *purpose, tfm_error *error);
 

@@ -1,7 +1,6 @@
 /* Takes the parameters of a configuration from another system's tensors, as float32. */
 #include "model/foreign.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -241,27 +240,40 @@ tfm_status tfm_foreign_json(json_t **out, const char *path, const char *name, si
     return tfm_fail(error, status, "%.120s: %s is damaged at byte %zu: %s", path, name, fault.at, fault.what);
 }
 
+typedef enum folder { FOLDER_NONE, FOLDER_CT2, FOLDER_HUGGING_FACE, FOLDER_MARIAN } folder;
+
+/* Maps a file, or the one that tells what a directory is, whose path full receives. */
+static tfm_status map(tfm_mapping *out, folder *kind, char full[static PATH_MAX], const char *path, tfm_error *error)
+{
+    static const char *const inside[] = {[FOLDER_CT2] = "model.bin", [FOLDER_HUGGING_FACE] = "config.json"};
+
+    for (*kind = FOLDER_CT2; *kind <= FOLDER_HUGGING_FACE; ++*kind)
+        if (snprintf(full, PATH_MAX, "%s/%s", path, inside[*kind]) < PATH_MAX && !tfm_file_map(out, full, NULL))
+            return TFM_OK;
+    const tfm_status status = tfm_marian_model(full, path, error);
+    if (!*full) *kind = FOLDER_NONE;
+    return status == TFM_OK ? tfm_file_map(out, *full ? full : path, error) : status;
+}
+
 tfm_status tfm_foreign_open(tfm_model_file *f, bool *is, const char *path, bool verify, tfm_error *error)
 {
-    static const char *const inside[] = {"model.bin", "config.json", NULL};
     char full[PATH_MAX];
-    const char *const *name = inside;
     tfm_mapping mapping = {NULL, 0};
-    tfm_status status;
+    folder kind;
+    tfm_status status = map(&mapping, &kind, full, path, error);
 
     *is = false;
-    for (; *name && !mapping.data; name += !mapping.data) /* of a directory */
-        if (snprintf(full, sizeof full, "%s/%s", path, *name) < (int)sizeof full) tfm_file_map(&mapping, full, NULL);
-    status = mapping.data ? TFM_OK : tfm_file_map(&mapping, path, error);
     if (status != TFM_OK) return status;
-    const char *file = *name ? full : path;
+    const char *file = kind == FOLDER_NONE ? path : full;
     const tfm_text data = {(const char *)mapping.data, mapping.size};
-    const bool hugging_face = *name && name != inside, npz = !*name && tfm_npz_is(data), ct2 = !npz && tfm_ct2_is(data);
-    *is = *name || npz || ct2;
-    if (hugging_face) status = tfm_hugging_face_read(f, file, verify, error);
-    else if (npz) status = tfm_marian_read(f, data, file, verify, error);
+    const bool npz = tfm_npz_is(data), ct2 = !npz && kind != FOLDER_MARIAN && tfm_ct2_is(data);
+    *is = kind != FOLDER_NONE || npz || ct2;
+    if (kind == FOLDER_HUGGING_FACE) status = tfm_hugging_face_read(f, file, verify, error);
+    else if (npz && kind != FOLDER_CT2) status = tfm_marian_read(f, data, file, verify, error);
     else if (ct2) status = tfm_ct2_read(f, data, file, error);
-    else if (*is) status = tfm_fail(error, TFM_E_FORMAT, "%.120s is no model of CTranslate2", file);
+    else if (*is)
+        status = tfm_fail(error, TFM_E_FORMAT, "%.200s is no model of %s", file,
+                          kind == FOLDER_CT2 ? "CTranslate2" : "Marian: model.npz is");
     tfm_file_unmap(&mapping);
     if (status != TFM_OK) tfm_model_file_close(f);
     return status;

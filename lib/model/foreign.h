@@ -6,6 +6,8 @@
 #include "format/tensor_file.h"
 #include "model/model_file.h"
 
+#include <limits.h>
+
 /* For which order of the norms a name is. */
 typedef enum tfm_leaf_order { TFM_LEAF_EITHER, TFM_LEAF_POST, TFM_LEAF_PRE } tfm_leaf_order;
 
@@ -75,6 +77,15 @@ void tfm_foreign_beside(tfm_mapping *out, const char *path, const char *name);
  */
 tfm_status tfm_foreign_json(json_t **out, const char *path, const char *name, size_t most, tfm_error *error);
 enum { TFM_MOST_FOREIGN_CONFIG = 1 << 16 };
+
+/*
+ * Finds the tokenizers in the folder of path, Marian's model.npz with the configuration yml, or a file of Hugging Face;
+ * f->beside receives those of two languages, f->tokenizer that of both. TFM_E_FORMAT: there are files, but one is missing.
+ */
+tfm_status tfm_marian_vocabularies(tfm_model_file *f, const char *path, tfm_text yml, tfm_error *error);
+tfm_status tfm_hugging_face_vocabularies(tfm_model_file *f, const char *path, tfm_error *error);
+/* The model of a directory of Marian: the one that its decoder.yml names, or model.npz; "" when it is no such one. */
+tfm_status tfm_marian_model(char path[static PATH_MAX], const char *directory, tfm_error *error);
 
 /* The formats, for tfm_foreign_open(). data: the file. */
 tfm_status tfm_marian_read(tfm_model_file *f, tfm_text data, const char *path, bool verify, tfm_error *error);

@@ -1,7 +1,6 @@
 /* CTranslate2's model.bin: the Transformers that its converters make of other systems' models. */
 #include "model/foreign.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 

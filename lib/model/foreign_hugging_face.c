@@ -1,7 +1,6 @@
 /* Hugging Face's directories, config.json beside model.safetensors: Marian, M2M100, BART and MBart. */
 #include "model/foreign.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -309,6 +308,7 @@ tfm_status tfm_hugging_face_read(tfm_model_file *f, const char *path, bool verif
         status = tfm_foreign_fill(
             f, &options, &(tfm_foreign){&tfm_hugging_face_naming, &file, find, at, count(&file), path, is_spare},
             error);
+    if (status == TFM_OK) status = tfm_hugging_face_vocabularies(f, path, error);
     close_shards(&file);
     json_decref(index);
     json_decref(generation);

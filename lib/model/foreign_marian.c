@@ -220,8 +220,7 @@ tfm_status tfm_marian_read(tfm_model_file *f, tfm_text data, const char *path, b
         status = tfm_foreign_fill(
             f, &options,
             &(tfm_foreign){&tfm_marian_naming, &file, find, tfm_tensor_file_at, file.n, path, is_configuration}, error);
+    if (status == TFM_OK) status = tfm_marian_vocabularies(f, path, (tfm_text){yml->data, yml->bytes}, error);
     tfm_tensor_file_close(&file);
-    tfm_foreign_beside(&f->vocabulary, path, "vocab.spm");
-    f->tokenizer = (tfm_text){(const char *)f->vocabulary.data, f->vocabulary.size};
     return status;
 }

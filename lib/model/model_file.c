@@ -149,7 +149,7 @@ void tfm_model_file_close(tfm_model_file *f)
     tfm_free(&f->allocator, f->copy, f->copy_size, sizeof(float));
     tfm_weights_destroy(&f->weights);
     tfm_safetensors_close(f->file);
-    tfm_file_unmap(&f->vocabulary);
+    for (size_t i = 0; i < TFM_BESIDES; i++) tfm_file_unmap(&f->beside[i].file);
     *f = (tfm_model_file){0};
 }
 

@@ -5,6 +5,13 @@
 #include "format/safetensors.h"
 #include "model/inference.h"
 
+/* Files of tokenizers beside another system's model: pieces of both languages, and their ids when they lie apart. */
+enum { TFM_BESIDE_SOURCE, TFM_BESIDE_TARGET, TFM_BESIDE_SOURCE_IDS, TFM_BESIDE_TARGET_IDS, TFM_BESIDES };
+typedef struct tfm_beside {
+    tfm_mapping file; /* {NULL, 0}: there is none */
+    char name[256];
+} tfm_beside;
+
 /*
  * An open file. data: all parameters end to end in plan order, in the mapping, or in copy when the file orders them otherwise.
  * Of a quantised file data is NULL: packed has the matrices, which lie in the mapping, and what else there is, which is in copy.
@@ -18,8 +25,8 @@ typedef struct tfm_model_file {
     size_t copy_size; /* floats */
     uint32_t dtype;   /* TFM_DTYPE_F32 or _INT8 */
     tfm_inference packed;
-    tfm_mapping vocabulary;       /* of another system's model, beside it; else {NULL, 0} */
-    tfm_text tokenizer;           /* its file's text, in a mapping; size 0 when absent */
+    tfm_beside beside[TFM_BESIDES];
+    tfm_text tokenizer;           /* its file's text, in a mapping; size 0 when absent, or when there are two beside it */
     tfm_text trainer, provenance; /* JSON, lent; size 0 when absent                      */
 } tfm_model_file;
 

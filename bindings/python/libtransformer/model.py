@@ -164,7 +164,7 @@ def _options(preset: Optional[str], options: Mapping[str, Any], who: str, tokeni
     if preset is not None:
         checked(lib.tfm_model_options_preset, byref(struct), preset.encode())
     if tokenizer is not None:
-        struct.vocab_size = tokenizer.vocab_size
+        struct.vocab_size = tokenizer.target.vocab_size
     for name, value in options.items():
         check_name(name, ModelOptions.__annotations__, who)
         if isinstance(value, str):

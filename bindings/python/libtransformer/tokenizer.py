@@ -31,7 +31,8 @@ def none(kind: Any) -> Any:
 
 
 class Tokenizer(Handle):
-    """Text to ids and back, by byte pair encoding, word-pieces or a model of SentencePiece; one vocabulary for both.
+    """Text to ids and back, by byte pair encoding, word-pieces or a model of SentencePiece; one for both languages, or
+    a pair of them.
 
     Made by learn(), load() or import_codes(), or lent by Model.tokenizer. Immutable: share it between threads freely.
     """
@@ -73,6 +74,23 @@ class Tokenizer(Handle):
         return Tokenizer(create(lib.tfm_tokenizer_restrict, lib.tfm_tokenizer_free, self._open(),
                                 None if vocabulary is None else path_bytes(vocabulary), threshold, array, len(array),
                                 None))
+
+    @classmethod
+    def pair(cls, source: "Tokenizer", target: "Tokenizer") -> "Tokenizer":
+        """Both as one, for a model whose languages have each their own: it is the source but for decode() and target."""
+        return cls(create(lib.tfm_tokenizer_pair, lib.tfm_tokenizer_free, source._open(), target._open(), None))
+
+    @property
+    def target(self) -> "Tokenizer":
+        """What encodes text of the target: that side of a pair, which it keeps alive, or the tokenizer itself."""
+        owned = self._open()
+        side = lib.tfm_tokenizer_target(owned)
+        return self if side == owned._as_parameter_.value else Tokenizer(Owned(c_void_p(side), None, (owned,)))
+
+    def renumber(self, vocabulary: Path) -> "Tokenizer":
+        """A SentencePiece model's pieces with the ids of a file: Marian's vocab.yml or Hugging Face's vocab.json."""
+        return Tokenizer(create(lib.tfm_tokenizer_renumber, lib.tfm_tokenizer_free, self._open(),
+                                path_bytes(vocabulary), None))
 
     def save(self, path: Path) -> None:
         """Writes a file of plain text, atomically."""
@@ -119,7 +137,7 @@ class Tokenizer(Handle):
         return list(written(c_int32, piece.size + 1, write))
 
     def decode(self, ids: Ids) -> str:
-        """The text of ids; PAD, BOS and EOS are skipped, and U+FFFD stands for half a character."""
+        """The text of ids, of a pair those of its target; PAD, BOS and EOS are skipped, and U+FFFD stands for half a character."""
         owned, numbers = self._open(), sequence(ids)
 
         def write(buffer: Any, capacity: int, size: Any) -> None:

@@ -4,7 +4,7 @@ import weakref
 from ctypes import POINTER, byref, c_float, c_size_t, c_void_p, cast, sizeof
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, List, Optional, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, List, Optional, Tuple, TypeVar, Union
 
 from ._abi import (tfm_decode_partial_fn, tfm_decode_progress_fn, tfm_decode_sentence_fn, tfm_decoder_options, tfm_ids,
                    tfm_profile_entry, tfm_request)
@@ -19,6 +19,7 @@ from .errors import BusyError, InvalidError, checked
 from .model import Model
 from .options import TranslatorOptions
 from .records import ProfileEntry
+from .tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -108,7 +109,7 @@ class Translator(ExclusiveHandle):
         struct.forbidden, struct.n_forbidden = cast(forbidden, POINTER(tfm_ids)), len(forbidden)
         super().__init__(create(lib.tfm_decoder_create, lib.tfm_decoder_free, owner, byref(struct),
                                 keep=(owner, progress)), usage)
-        self._tokenizer = model.tokenizer
+        self._tokenizer, self._options = model.tokenizer, model.options
         self._lent: "Optional[weakref.ref[Any]]" = None
 
     def translate(self, lines: Iterable[Line], *, prefixes: Optional[Iterable[Line]] = None,
@@ -182,13 +183,13 @@ class Translator(ExclusiveHandle):
         AttentionKind.ENCODER.
         copy=False gives the translator's own memory: until that view is gone, its next call is a BusyError.
         """
-        pair = sequence(self._ids(source)), sequence(self._ids(target))
+        pair = self._pair(source, target)
         return self._lend(lambda owned: _attention(owned, *pair, kind, layer, head), copy)
 
     def attention_all(self, source: Union[Line, Ids], target: Union[Line, Ids] = (), *, kind: int = AttentionKind.CROSS,
                       copy: bool = True) -> "FloatArray":
         """The same of every layer and head, [layers][heads][queries][keys], by one pass over the pair."""
-        pair = sequence(self._ids(source)), sequence(self._ids(target))
+        pair = self._pair(source, target)
         return self._lend(lambda owned: _attention_all(owned, *pair, kind), copy)
 
     def _lend(self, work: Callable[[Owned], Floats], copy: bool) -> "FloatArray":
@@ -202,12 +203,11 @@ class Translator(ExclusiveHandle):
         """How long each kind of work took since the translator was created; scoring and attention are not counted."""
         return self._call(lambda owned: entries(owned, lib.tfm_decoder_profile_count, lib.tfm_decoder_profile_at))
 
-    def _ids(self, side: Union[Line, Ids]) -> Ids:
-        if not isinstance(side, (str, bytes)):
-            return side
-        if self._tokenizer is None:
-            raise InvalidError("the model has no tokenizer: give ids")
-        return self._tokenizer.encode(side) + [Special.EOS] if encoded(side) else []
+    def _pair(self, source: Union[Line, Ids], target: Union[Line, Ids]) -> Tuple[Any, Any]:
+        tokenizer, options = self._tokenizer, self._options
+        end = [options["eos_id"] if options["own_ids"] else Special.EOS]
+        return (sequence(_ids(source, tokenizer, [] if options["plain_source"] else end)),
+                sequence(_ids(target, tokenizer and tokenizer.target, end)))
 
     def _call(self, work: Callable[[Owned], T]) -> T:
         return self._begin(work).wait()
@@ -218,6 +218,15 @@ class Translator(ExclusiveHandle):
                 raise BusyError("a view of attention weights (copy=False) is still in use: delete it first")
             return work(owned)
         return self._start(guarded)
+
+
+def _ids(side: Union[Line, Ids], tokenizer: Optional[Tokenizer], end: List[Any]) -> Ids:
+    """Text as the ids that the model reads; ids stay."""
+    if not isinstance(side, (str, bytes)):
+        return side
+    if tokenizer is None:
+        raise InvalidError("the model has no tokenizer: give ids")
+    return tokenizer.encode(side) + end if encoded(side) else []
 
 
 def _progress_callback(usage: Usage, function: Optional[Callable[[int, int], object]]) -> Any:

@@ -1,0 +1,151 @@
+/* Finds the files of tokenizers beside models of other systems; what they say is not looked at here. */
+#include "model/foreign.h"
+
+#include "base/utf8.h"
+#include "format/yaml.h"
+
+#include <stdio.h>
+
+#define SOURCE "source.spm"
+#define TARGET "target.spm"
+
+/* Bytes of the folder, its slash included, that a path begins with. */
+static int folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? (int)(slash + 1 - path) : 0;
+}
+
+/* *out is empty when there is no file of this name beside path. */
+static void find(tfm_beside *out, const char *path, tfm_text name)
+{
+    tfm_file_unmap(&out->file);
+    if (!name.size || name.size >= sizeof out->name) return;
+    snprintf(out->name, sizeof out->name, "%.*s", (int)name.size, name.data);
+    tfm_foreign_beside(&out->file, path, out->name);
+}
+
+/* Are there pieces of both languages? TFM_E_FORMAT: of one alone. */
+static tfm_status find_pieces(bool *both, tfm_model_file *f, const char *path, tfm_text source, tfm_text target,
+                              tfm_error *error)
+{
+    tfm_beside *s = &f->beside[TFM_BESIDE_SOURCE], *t = &f->beside[TFM_BESIDE_TARGET];
+
+    find(s, path, source);
+    find(t, path, target);
+    *both = s->file.data && t->file.data;
+    if (!s->file.data == !t->file.data) return TFM_OK;
+    return tfm_fail(error, TFM_E_FORMAT, "%.*s%.60s is there, but %.60s is not: text needs both; bring it, or take the "
+                    "other away to use the model by ids", folder_of(path) < 80 ? folder_of(path) : 80, path,
+                    s->file.data ? s->name : t->name, s->file.data ? t->name : s->name);
+}
+
+static tfm_status find_ids(tfm_beside *out, const char *path, tfm_text name, tfm_error *error)
+{
+    find(out, path, name);
+    if (out->file.data) return TFM_OK;
+    return tfm_fail(error, TFM_E_FORMAT, "%.*s has no %.60s, which gives the pieces of " SOURCE " and " TARGET
+                    " their ids: bring it from where the model came from", folder_of(path) < 80 ? folder_of(path) : 80,
+                    path, out->name);
+}
+
+tfm_status tfm_hugging_face_vocabularies(tfm_model_file *f, const char *path, tfm_error *error)
+{
+    const tfm_text ids = tfm_text_of("vocab.json");
+    tfm_beside *target = &f->beside[TFM_BESIDE_TARGET_IDS];
+    bool both;
+    tfm_status status = find_pieces(&both, f, path, tfm_text_of(SOURCE), tfm_text_of(TARGET), error);
+
+    if (status != TFM_OK || !both) return status;
+    status = find_ids(&f->beside[TFM_BESIDE_SOURCE_IDS], path, ids, error);
+    find(target, path, tfm_text_of("target_vocab.json"));
+    return status == TFM_OK && !target->file.data ? find_ids(target, path, ids, error) : status;
+}
+
+/* ------------------------------------------------------------------------------------------------- Marian's ---- */
+
+/* Configurations name files by the paths of other machines: what counts is the name in the folder. */
+static tfm_text name_of(tfm_text path)
+{
+    const char *slash = path.size ? memrchr(path.data, '/', path.size) : NULL;
+
+    return slash ? tfm_text_from(path, (size_t)(slash + 1 - path.data)) : path;
+}
+
+static bool is_spm(tfm_text name)
+{
+    return name.size > 4 && !memcmp(name.data + name.size - 4, ".spm", 4);
+}
+
+/* The vocabularies' names, where they are said first: in decoder.yml, or in the model. */
+static void name_vocabularies(tfm_text names[2], tfm_text decoder, tfm_text yml)
+{
+    const tfm_text document = tfm_yaml_item(decoder, "vocabs", 0).size ? decoder : yml;
+
+    for (size_t i = 0; i < 2; i++) names[i] = name_of(tfm_yaml_item(document, "vocabs", i));
+    if (!names[0].size) names[0] = tfm_text_of("vocab.yml");
+    if (!names[1].size) names[1] = names[0];
+}
+
+/* One of both languages, which Marian itself cuts text with. */
+static void find_shared(tfm_model_file *f, const char *path, tfm_text name)
+{
+    tfm_beside *shared = &f->beside[TFM_BESIDE_SOURCE];
+
+    if (is_spm(name)) find(shared, path, name);
+    if (!shared->file.data) find(shared, path, tfm_text_of("vocab.spm"));
+    f->tokenizer = (tfm_text){(const char *)shared->file.data, shared->file.size};
+}
+
+static tfm_status find_marian(tfm_model_file *f, const char *path, const tfm_text names[2], tfm_error *error)
+{
+    const bool shared = tfm_text_equal(names[0], names[1]);
+    bool both = false;
+    tfm_status status = TFM_OK;
+
+    if (is_spm(names[0]) && is_spm(names[1])) {
+        if (!shared) status = find_pieces(&both, f, path, names[0], names[1], error);
+    } else {
+        status = find_pieces(&both, f, path, tfm_text_of(SOURCE), tfm_text_of(TARGET), error);
+        for (size_t i = 0; status == TFM_OK && both && i < 2; i++)
+            status = find_ids(&f->beside[TFM_BESIDE_SOURCE_IDS + i], path, names[i], error);
+    }
+    if (status == TFM_OK && !both) find_shared(f, path, shared ? names[0] : (tfm_text){NULL, 0});
+    return status;
+}
+
+tfm_status tfm_marian_vocabularies(tfm_model_file *f, const char *path, tfm_text yml, tfm_error *error)
+{
+    tfm_beside decoder = {.file = {NULL, 0}};
+    tfm_text names[2];
+
+    find(&decoder, path, tfm_text_of("decoder.yml"));
+    name_vocabularies(names, (tfm_text){(const char *)decoder.file.data, decoder.file.size}, yml);
+    const tfm_status status = find_marian(f, path, names, error);
+    tfm_file_unmap(&decoder.file);
+    return status;
+}
+
+tfm_status tfm_marian_model(char path[static PATH_MAX], const char *directory, tfm_error *error)
+{
+    char folder[PATH_MAX];
+    tfm_beside decoder = {.file = {NULL, 0}}, model = {.file = {NULL, 0}};
+    tfm_status status = TFM_OK;
+
+    *path = '\0';
+    if (snprintf(folder, sizeof folder, "%s/", directory) >= (int)sizeof folder) return TFM_OK;
+    find(&decoder, folder, tfm_text_of("decoder.yml"));
+    const tfm_text yml = {(const char *)decoder.file.data, decoder.file.size};
+    const tfm_text name = name_of(tfm_yaml_item(yml, "models", 0)), other = tfm_yaml_item(yml, "models", 1);
+    find(&model, folder, name.size ? name : tfm_text_of("model.npz"));
+    if (other.size)
+        status = tfm_fail(error, TFM_E_UNSUPPORTED, "%.120sdecoder.yml names several models: give the path of one, as "
+                          "%.60s", folder, model.name);
+    else if ((model.file.data || yml.data) &&
+             snprintf(path, PATH_MAX, "%.*s%s", folder_of(folder), folder, model.name) >= PATH_MAX)
+        status = tfm_fail(error, TFM_E_INVALID, "%.120s: the path is too long", directory);
+    tfm_file_unmap(&decoder.file);
+    tfm_file_unmap(&model.file);
+    return status;
+}
