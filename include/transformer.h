@@ -791,9 +791,9 @@ TFM_API void tfm_request_init(tfm_request *request, size_t struct_size);
  * that of a fresh beam. A prefix takes a decoding step for each token. The prefix of an empty source is not used.
  * Terms come in any order, and may overlap. Hypotheses without some of them may not end; the beam is shared out among
  * those that have as many tokens of them (Post and Vilar 2018), so it should be wider than their number. A translation
- * that reached the longest output may lack terms; it has no EOS then. Not for samples. Placeholders are terms of their
- * tokens, and counted as these: what other tokens may spell alike is not counted.
- * that reached the longest output may lack terms; it has no EOS then. Not for samples.
+ * that reached the longest output may lack terms; it has no EOS then. Not for samples. What a prefix has of
+ * terms counts; one that it has too often comes no more. Placeholders are terms of their tokens, and counted as these:
+ * what other tokens may spell alike is not counted.
  * Callbacks of the request are told as soon as something is sure: in greedy search and for a single sample of each
  * token, in a beam of what all hypotheses that may still become the best have in common. What partial is told of a
  * sentence later begins with what it was told before (but for SentencePiece models with rules for denormalising).

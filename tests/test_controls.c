@@ -24,49 +24,7 @@ static void options_begin(void)
                                       .batch_tokens = 4096};
 }
 
-/* ------------------------------------------------------------------------------------------- rules, restated ---- */
-
-static size_t at_least(const tfm_decoder_options *o)
-{
-    size_t n = o->min_length;
-
-    while ((double)n < (double)o->min_ratio * (double)t.source.size) n++;
-    return n;
-}
-
-static size_t longest_of(const tfm_decoder_options *o)
-{
-    size_t n = 1;
-
-    while (n < TINY_LONGEST && (o->max_ratio <= 0.0f || (double)n < (double)o->max_ratio * (double)t.source.size)) n++;
-    return n;
-}
-
-static bool would_repeat(const int32_t *ids, size_t n, int32_t id, size_t order)
-{
-    int32_t with[TINY_LONGEST + 1];
-
-    memcpy(with, ids, n * sizeof *ids);
-    with[n++] = id;
-    for (size_t i = 0; i + order < n; i++)
-        if (!memcmp(with + i, with + n - order, order * sizeof *with)) return true;
-    return false;
-}
-
-static bool completes(const int32_t *ids, size_t n, int32_t id, tfm_ids forbidden)
-{
-    if (forbidden.data[forbidden.size - 1] != id || forbidden.size - 1 > n) return false;
-    for (size_t i = 0; i + 1 < forbidden.size; i++)
-        if (ids[n - (forbidden.size - 1) + i] != forbidden.data[i]) return false;
-    return true;
-}
-
-static bool occurs(const int32_t *ids, size_t n, int32_t id)
-{
-    for (size_t i = 0; i < n; i++)
-        if (ids[i] == id) return true;
-    return false;
-}
+/* ------------------------------------------------------------------------------------------- terms, restated ---- */
 
 /* From left to right, without overlaps. */
 static size_t times_in(const int32_t *ids, size_t n, const tfm_ids *term)
@@ -81,34 +39,35 @@ static size_t times_in(const int32_t *ids, size_t n, const tfm_ids *term)
     return found;
 }
 
+/* 0: any number of times. More only where the prefix has more. */
+static size_t most_of(size_t i)
+{
+    const size_t begun = times_in(t.prefix.data, t.prefix.size, &terms.phrases[i]),
+                 times = terms.times ? terms.times[i] : 0;
+
+    return times && times < begun ? begun : times;
+}
+
 static bool has_terms(const int32_t *ids, size_t n)
 {
     for (size_t i = 0; i < terms.n; i++) {
-        const size_t found = times_in(ids, n, &terms.phrases[i]), most = terms.times ? terms.times[i] : 0;
+        const size_t found = times_in(ids, n, &terms.phrases[i]), most = most_of(i);
         if (most ? found != most : !found) return false;
     }
     return true;
 }
 
-static void change(double row[TINY_V], const int32_t *ids, size_t n, const void *user)
+static void change(double row[TINY_V], const int32_t *ids, size_t n)
 {
-    const tfm_decoder_options *o = user;
-    const double penalty = o->repetition_penalty > 0.0f ? (double)o->repetition_penalty : 1.0;
-
+    tiny_controls(&t, row, ids, n);
     for (int32_t id = 0; id < TINY_V; id++) {
-        if (occurs(ids, n, id)) row[id] = row[id] > 0.0 ? row[id] / penalty : row[id] * penalty;
-        if (o->no_repeat_ngram && would_repeat(ids, n, id, o->no_repeat_ngram)) row[id] = -INFINITY;
-        for (size_t i = 0; i < o->n_forbidden; i++)
-            if (completes(ids, n, id, o->forbidden[i])) row[id] = -INFINITY;
-    }
-    for (int32_t id = 0; terms.times && id < TINY_V; id++) {
         int32_t with[TINY_LONGEST + 1];
         memcpy(with, ids, n * sizeof *ids);
         with[n] = id;
         for (size_t i = 0; i < terms.n; i++)
-            if (terms.times[i] && times_in(with, n + 1, &terms.phrases[i]) > terms.times[i]) row[id] = -INFINITY;
+            if (most_of(i) && times_in(with, n + 1, &terms.phrases[i]) > most_of(i)) row[id] = -INFINITY;
     }
-    if (n + 1 < at_least(o) || !has_terms(ids, n)) row[TFM_EOS] = -INFINITY;
+    if (!has_terms(ids, n)) row[TFM_EOS] = -INFINITY;
 }
 
 /* --------------------------------------------------------------------------------------------------- search ---- */
@@ -121,12 +80,12 @@ static tfm_search *search_of(void)
     return search;
 }
 
-/* Scores in order; where they are not equal, ids too. */
+/* Scores in order; where they are not equal, ids too. The rule of 2017 may end with fewer, but none that are worse. */
 static void check_best(const tfm_search *search, size_t sentence)
 {
-    const size_t n = tfm_search_count(search, sentence);
+    const size_t n = tfm_search_count(search, sentence), all = t.n < t.options.n_best ? t.n : t.options.n_best;
 
-    ck_assert_uint_eq(n, t.n < t.options.n_best ? t.n : t.options.n_best);
+    ck_assert(t.options.stop_rule == TFM_STOP_WORST ? n && n <= all : n == all);
     for (size_t rank = 0; rank < n; rank++) {
         tfm_hypothesis h;
         const tiny_sequence *want = &t.all[rank];
@@ -138,6 +97,15 @@ static void check_best(const tfm_search *search, size_t sentence)
         ck_assert_uint_eq(h.ids.size, want->size);
         ck_assert_mem_eq(h.ids.data, want->ids, want->size * sizeof *want->ids);
     }
+}
+
+/* Nothing may end: what there is has no EOS, and a number. */
+static void check_open(const tfm_search *search, size_t sentence)
+{
+    tfm_hypothesis h;
+
+    ck_assert(tfm_search_get(search, sentence, 0, &h));
+    ck_assert(!h.finished && !isnan(h.score));
 }
 
 /* A hypothesis to which the masks leave nothing ends, but not without its terms. */
@@ -155,14 +123,17 @@ static void check_search(void)
     tfm_search *search = search_of();
 
     t.change = change;
-    t.user = &t.options;
-    tiny_enumerate(&t, longest_of(&t.options));
+    tiny_enumerate(&t, tiny_at_most(&t));
     drop_without_terms();
-    const tfm_request request = {
-        .n = 1, .sources = &t.source, .prefixes = &t.prefix, .n_terms = &terms.n, .terms = terms.phrases,
-        .term_times = terms.times};
+    const tfm_request request = {.n = 1,
+                                 .sources = &t.source,
+                                 .prefixes = &t.prefix,
+                                 .n_terms = &terms.n,
+                                 .terms = terms.phrases,
+                                 .term_times = terms.times};
     ck_assert_ok(tfm_search_run(search, &request, &error), error);
     if (t.n) check_best(search, 0);
+    else check_open(search, 0);
     tfm_search_free(search);
 }
 
@@ -172,6 +143,7 @@ static const tfm_ids forbidden[] = {{four, 1}, {pair, 2}, {unknown, 1}, {triple,
 /* Bits of the number choose the controls. */
 static void set_controls(unsigned bits)
 {
+    static const float ratios[] = {0.0f, 0.6f, 0.9f, 1.1f};
     tfm_decoder_options *o = &t.options;
 
     options_begin();
@@ -181,15 +153,51 @@ static void set_controls(unsigned bits)
     o->repetition_penalty = (float)(bits / 3 % 3) * 0.7f;
     o->min_length = bits / 7 % 4;
     o->min_ratio = bits & 4 ? 0.6f : 0.0f;
-    o->max_ratio = bits & 8 ? 1.1f : 0.0f;
+    o->max_ratio = ratios[bits / 8 % 4];
+    o->stop_rule = bits / 6 % 2 ? TFM_STOP_WORST : TFM_STOP_BEST;
     o->forbidden = forbidden + bits % 3;
     o->n_forbidden = bits / 5 % 4;
+    o->allow_special = bits / 11 % 3 == 1;
+    if (o->allow_special) o->max_length = TINY_LONGEST - 1; /* there are too many of 5 */
+}
+
+static void set_coverage(unsigned bits)
+{
+    t.options.coverage = (float)(1 + bits % 5) * 0.3f;
+    t.options.alignment_layer = bits % 3;
+    t.options.alignment_head = bits / 3 % 3;
+}
+
+/* Shorter than the longest output. */
+static void set_prefix(unsigned bits)
+{
+    static const int32_t begins[] = {4, TFM_UNK, 4}, others[] = {5, 4, 4};
+    const size_t size = 1 + bits % 3, most = tiny_at_most(&t) - 1;
+
+    t.prefix = (tfm_ids){bits & 4 ? begins : others, size < most ? size : most};
+}
+
+/* Sets of terms: some overlap, contain or repeat another, or begin like it. */
+static void set_terms(unsigned bits)
+{
+    static const int32_t a[] = {4, 4, 5}, b[] = {5, 3}, c[] = {3};
+    static const tfm_ids all[] = {{c, 1}, {a, 2}, {b, 2}, {a, 3}, {a, 1}, {a + 1, 2}, {b, 1}, {b, 1}, {c, 1}};
+    static const size_t times[] = {1, 0, 2, 1, 1, 2, 1};
+
+    terms = (tfm_terms){all + bits % 7, 1 + bits % 3, bits % 2 ? times + bits % 5 : NULL};
+}
+
+static void trial_begin(uint64_t seed)
+{
+    tiny_begin(&t, seed);
+    t.prefix = (tfm_ids){NULL, 0};
+    terms = (tfm_terms){NULL, 0, NULL};
 }
 
 START_TEST(c27_wide_search_finds_the_best_of_all_under_every_control)
 {
     for (unsigned i = 0; i < 48; i++) {
-        tiny_begin(&t, (uint64_t)_i * 100 + i);
+        trial_begin((uint64_t)_i * 100 + i);
         set_controls((unsigned)_i * 48 + i);
         check_search();
         tiny_end(&t);
@@ -200,52 +208,78 @@ END_TEST
 START_TEST(wide_search_finds_what_covers_its_source_best)
 {
     for (unsigned i = 0; i < 48; i++) {
-        tiny_begin(&t, 3000 + i);
+        trial_begin(3000 + i);
         set_controls(i % 4 ? i * 11 : 0);
-        t.options.coverage = (float)(1 + i % 5) * 0.3f;
-        t.options.alignment_layer = i % 3;
+        set_coverage(i);
         check_search();
         tiny_end(&t);
     }
 }
 END_TEST
-
-static const int32_t begins[] = {4, TFM_UNK, 4};
 
 START_TEST(c25_behind_a_prefix_search_is_that_of_a_fresh_beam)
 {
     for (unsigned i = 0; i < 36; i++) {
-        tiny_begin(&t, 1000 + i);
+        trial_begin(1000 + i);
         set_controls(i * 7);
-        t.options.max_ratio = 0.0f;
-        t.prefix = (tfm_ids){begins, 1 + i % 3};
+        set_prefix(i);
         check_search();
-        t.prefix.size = 0;
         tiny_end(&t);
     }
 }
 END_TEST
 
-/* Sets of terms: some overlap, contain or repeat another, or begin like it. */
 START_TEST(wide_search_with_terms_finds_the_best_of_all_that_have_them)
 {
-    static const int32_t a[] = {4, 4, 5}, b[] = {5, 3}, c[] = {3};
-    static const tfm_ids all[] = {{c, 1}, {a, 2}, {b, 2}, {a, 3}, {a, 1}, {a + 1, 2}, {b, 1}, {b, 1}, {c, 1}};
-    static const size_t times[] = {1, 0, 2, 1, 1, 2, 1};
     size_t some = 0;
 
     for (unsigned i = 0; i < 144; i++) {
-        tiny_begin(&t, 2000 + i);
+        trial_begin(2000 + i);
         set_controls(i % 4 ? i * 5 : i % 3);
-        t.options.n_forbidden = 0;
-        t.options.max_ratio = 0.0f;
-        terms = (tfm_terms){all + i % 7, 1 + i % 3, i % 2 ? times + i % 5 : NULL};
+        set_terms(i);
         check_search();
         some += t.n > 0;
-        terms = (tfm_terms){NULL, 0, NULL};
         tiny_end(&t);
     }
     ck_assert_uint_gt(some, 40);
+}
+END_TEST
+
+START_TEST(what_a_prefix_has_too_often_comes_no_more)
+{
+    static const int32_t begins[] = {4, 5, 4, 5};
+    static const tfm_ids phrases[] = {{begins, 1}, {begins, 2}, {begins + 1, 1}, {begins + 1, 2}};
+    static const size_t times[] = {1, 1, 2, 1};
+    static const unsigned controls[] = {0, 6, 2, 9};
+
+    for (unsigned i = 0; i < 32; i++) {
+        trial_begin(6000 + i);
+        set_controls(controls[i % 4]);
+        t.prefix = (tfm_ids){begins, 2 + i / 4 % 3 < tiny_at_most(&t) ? 2 + i / 4 % 3 : 2};
+        terms = (tfm_terms){phrases + i % 3, 1 + i % 2, times + i % 3};
+        check_search();
+        tiny_end(&t);
+    }
+}
+END_TEST
+
+/* Coverage, a prefix and terms: at least two of them, and other controls. */
+START_TEST(wide_search_finds_the_best_of_all_under_controls_together)
+{
+    size_t some = 0;
+
+    for (unsigned i = 0; i < 48; i++) {
+        const unsigned bits = ((unsigned)_i * 48 + i) * 2654435761u >> 8, which = i % 4;
+        trial_begin(4000 + (uint64_t)_i * 48 + i);
+        set_controls(bits);
+        if (which != 1) set_coverage(bits);
+        if (which != 2) set_prefix(bits / 3);
+        if (which != 3) set_terms(bits / 5);
+        check_search();
+        some += t.n > 1;
+        tiny_end(&t);
+    }
+    ck_assert_uint_gt(some, 12);
 }
 END_TEST
 
@@ -390,9 +424,11 @@ static Suite *controls_suite(void)
     TCase *tc = tcase_create("controls");
 
     tcase_add_loop_test(tc, c27_wide_search_finds_the_best_of_all_under_every_control, 0, 8);
+    tcase_add_loop_test(tc, wide_search_finds_the_best_of_all_under_controls_together, 0, 6);
     tcase_add_test(tc, wide_search_finds_what_covers_its_source_best);
     tcase_add_test(tc, c25_behind_a_prefix_search_is_that_of_a_fresh_beam);
     tcase_add_test(tc, wide_search_with_terms_finds_the_best_of_all_that_have_them);
+    tcase_add_test(tc, what_a_prefix_has_too_often_comes_no_more);
     tcase_add_test(tc, terms_that_masks_forbid_leave_a_number);
     tcase_add_test(tc, repetition_penalty_counts_a_token_once);
     tcase_add_test(tc, any_ratio_is_a_number_of_tokens);

@@ -66,9 +66,6 @@ END_TEST
 
 static void options_begin(uint32_t samples, uint64_t seed)
 {
-    static const int32_t never[] = {TFM_PAD, TFM_BOS};
-    static const tfm_ids forbidden[] = {{never, 1}, {never + 1, 1}};
-
     t.source = (tfm_ids){source_ids, 4};
     t.options = (tfm_decoder_options){.beam = samples,
                                       .alpha = 0.6f,
@@ -77,10 +74,30 @@ static void options_begin(uint32_t samples, uint64_t seed)
                                       .max_length = TINY_LONGEST,
                                       .max_source = 64,
                                       .batch_tokens = 4096,
-                                      .forbidden = forbidden,
-                                      .n_forbidden = 2,
                                       .temperature = 1.0f,
                                       .seed = seed};
+}
+
+/* Number 0: none. Others choose how draws are cut, and controls. */
+static void set_controls(unsigned number)
+{
+    static const int32_t pair[] = {5, 4}, unknown[] = {TFM_UNK}, end[] = {4, TFM_EOS};
+    static const tfm_ids forbidden[] = {{pair, 2}, {unknown, 1}, {end, 2}};
+    static const float temperatures[] = {1.0f, 0.5f, 2.0f, 1.4f}, sums[] = {0.0f, 0.6f, 0.8f, 0.95f, 1.0f};
+    tfm_decoder_options *o = &t.options;
+
+    o->temperature = temperatures[number % 4];
+    o->top_p = sums[number % 5];
+    o->top_k = number % 3 ? 1 + number % 3 : 0;
+    if (number % 2) return;
+    o->length_norm = number / 2 % 4;
+    o->min_length = number / 4 % 4;
+    o->no_repeat_ngram = number / 2 % 3;
+    o->repetition_penalty = (float)(number / 4 % 3) * 0.7f;
+    o->forbidden = forbidden + number / 8 % 2;
+    o->n_forbidden = number / 2 % 3;
+    o->allow_special = number == 22;
+    o->max_ratio = number % 8 ? 0.0f : 0.9f;
 }
 
 static tfm_search *run(void)
@@ -93,10 +110,9 @@ static tfm_search *run(void)
     return search;
 }
 
-static void forbid_special(double row[TINY_V], const int32_t *ids, size_t n, const void *user)
+static void change(double row[TINY_V], const int32_t *ids, size_t n)
 {
-    (void)ids, (void)n, (void)user;
-    row[TFM_PAD] = row[TFM_BOS] = -INFINITY;
+    tiny_controls(&t, row, ids, n);
 }
 
 /* The sequence among all, or t.n; then it is open, at the limit. */
@@ -107,30 +123,26 @@ static size_t find(const tfm_hypothesis *h)
     while (i < t.n &&
            (t.all[i].size != h->ids.size || memcmp(t.all[i].ids, h->ids.data, h->ids.size * sizeof(int32_t))))
         i++;
-    ck_assert(i < t.n || (h->ids.size == TINY_LONGEST && h->ids.data[TINY_LONGEST - 1] != TFM_EOS));
+    ck_assert(i < t.n || (h->ids.size == tiny_at_most(&t) && !h->finished));
     return i;
 }
 
-/* Without a prefix, and behind one. */
-START_TEST(sequences_come_as_often_as_the_model_says)
+/* Under any controls, without a prefix and behind one; and their scores are the model's own. */
+START_TEST(sequences_come_as_often_as_they_should)
 {
     static const int32_t begins[] = {5, 4};
-    enum { SAMPLES = 1024, RUNS = 8 };
+    enum { SAMPLES = 1024, RUNS = 4 };
     static size_t count[TINY_ALL + 1];
-    double open = 1.0, begun = 0.0;
+    const double n = SAMPLES * RUNS;
+    double open = 1.0;
 
-    tiny_begin(&t, 11);
-    options_begin(SAMPLES, 0);
-    t.prefix = (tfm_ids){begins, _i ? 2 : 0};
-    t.change = forbid_special;
-    tiny_enumerate(&t, TINY_LONGEST);
-    for (size_t i = 0; i < t.prefix.size; i++) {
-        double row[TINY_V];
-        tiny_logits(&t, row, begins, i);
-        begun += row[begins[i]] - tiny_log_sum(row);
-    }
+    tiny_begin(&t, 11 + (uint64_t)_i);
+    t.prefix = (tfm_ids){begins, _i % 3 == 1 ? 2 : 0};
+    t.change = change;
     for (uint64_t seed = 0; seed < RUNS; seed++) {
         options_begin(SAMPLES, seed << 40 | seed);
+        set_controls((unsigned)_i / 2);
+        if (!seed) tiny_enumerate(&t, tiny_at_most(&t));
         tfm_search *search = run();
         ck_assert_uint_eq(tfm_search_count(search, 0), SAMPLES);
         for (size_t rank = 0; rank < SAMPLES; rank++) {
@@ -143,7 +155,7 @@ START_TEST(sequences_come_as_often_as_the_model_says)
         tfm_search_free(search);
     }
     for (size_t i = 0; i <= t.n; i++) {
-        const double p = i < t.n ? exp(t.all[i].logprob - begun) : open, n = SAMPLES * RUNS;
+        const double p = i < t.n ? exp(t.all[i].drawn) : fmax(open, 0.0);
         if (i < t.n) open -= p;
         ck_assert_msg(fabs((double)count[i] - n * p) <= 5.0 * sqrt(n * p * (1.0 - p)) + 2.0, "%zu came, want %g",
                       count[i], n * p);
@@ -187,7 +199,7 @@ static Suite *sampling_suite(void)
     TCase *tc = tcase_create("sampling");
 
     tcase_add_test(tc, draws_follow_temperature_top_k_and_top_p);
-    tcase_add_loop_test(tc, sequences_come_as_often_as_the_model_says, 0, 2);
+    tcase_add_loop_test(tc, sequences_come_as_often_as_they_should, 0, 48);
     tcase_add_test(tc, seed_and_source_decide);
     suite_add_tcase(suite, tc);
     return suite;

@@ -60,9 +60,9 @@ void tfm_terms_want(tfm_wanted *wanted, const tfm_terms *terms, tfm_ids past)
         const tfm_ids *phrase = &terms->phrases[i];
         const int32_t last = phrase->data[phrase->size - 1];
         const tokens more = tokens_of(past, last);
-        if (count(&t, phrase) < times(terms, i))
-            wanted->picks[wanted->n++] = (tfm_pick){NAN, phrase->data[begun(&t, phrase)]};
-        else if (terms->times && terms->times[i] && count(&more, phrase) > times(terms, i))
+        const size_t there = count(&t, phrase);
+        if (there < times(terms, i)) wanted->picks[wanted->n++] = (tfm_pick){NAN, phrase->data[begun(&t, phrase)]};
+        else if (terms->times && terms->times[i] && count(&more, phrase) > there)
             wanted->banned[wanted->n_banned++] = last;
     }
 }
