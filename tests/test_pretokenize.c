@@ -54,6 +54,10 @@ static const language_case words[] = {
     {EN, "approx. five", "approx. five"}, /* what goes on in lower case is no new sentence */
     {EN, "No. 5. No. Six", "No. 5 . No . Six"},
     {EN, "the U.S. Army, e.g. J. Doe.", "the U.S. Army , e.g. J. Doe ."},
+    {EN, "at 5 p.m.", "at 5 p.m."}, /* at the end, too */
+    {DE, "die Nummer 28.", "die Nummer 28."},
+    {FR, "une galerie d'art.", "une galerie d&apos; art."},
+    {FR, "un sac.", "un sac ."},
     {EN, "Wait... what..", "Wait ... what .."},
     {EN, "a. ...", "a . ..."},
     {EN, "'I saw it.'", "&apos;I saw it . &apos; "}, /* its space at the end included */

@@ -148,13 +148,14 @@ static bool is_dotted(tfm_text word)
     return letter;
 }
 
-/* Whether the stop after a word belongs to it, as in "z.B." and "Mr. X"; next: the word after. */
+/* Whether the stop after a word belongs to it, as in "z.B." and "Mr. X"; next: the word after, empty at the end. */
 static bool keeps_stop(uint32_t language, tfm_text word, tfm_text next)
 {
     const int known = tfm_abbreviation(language, word);
 
-    if (!next.size) return false; /* what ends the sentence is seldom an abbreviation */
-    if (is_dotted(word) || known == TFM_ABBREVIATION || utf8proc_islower(tfm_char_at(next, 0).code)) return true;
+    if (is_dotted(word) || known == TFM_ABBREVIATION) return true;
+    if (!next.size) return false;
+    if (utf8proc_islower(tfm_char_at(next, 0).code)) return true;
     return known == TFM_ABBREVIATION_BEFORE_DIGIT && next.data[0] >= '0' && next.data[0] <= '9';
 }
 
