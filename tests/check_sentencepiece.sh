@@ -30,6 +30,9 @@ normal() # NAME PREFIXED OPTIONS...
     spm_normalize "$@" < unmarked 2> /dev/null | sed "s/ /▁/g; s/^$prefixed/▁&/" > want
     "$tfm" tokenizer normalize --tokenizer-file "$name.model" < unmarked > got
     same "$name: normal text" want got
+    sed "s/ /▁/g; s/^$prefixed/▁&/" "$data/spm/gold/normalize.${name/_spaces/.keepws}.txt" > want
+    "$tfm" tokenizer normalize --tokenizer-file "$name.model" < "$data/spm/inputs_misc.txt" > got
+    same "$name: normal text of 0.1.97" want got
 }
 
 model() # NAME OPTIONS OF spm_train...

@@ -202,13 +202,44 @@ static void require_normal(const tfm_tokenizer *t, tfm_text line, tfm_text want)
                      (int)want.size, want.data);
 }
 
-/* spm_normalize leaves spaces as they are. */
+/* Sizes, special ids and first pieces of the models that are there. */
+START_TEST(what_models_have)
+{
+    char path[TESTING_PATH];
+    json_t *all = json_load_file(data_path(path, "spm/gold/models.json"), 0, NULL);
+    const json_t *want = json_object_get(all, models[_i]);
+    tfm_tokenizer *t = load(models[_i]);
+    tfm_special_ids got, ids;
+    json_t *first;
+    int size;
+
+    ck_assert_ptr_nonnull(want);
+    ck_assert_int_eq(json_unpack((json_t *)(uintptr_t)want, "{s:i, s:i, s:i, s:i, s:i, s:o}", "vocab", &size, "unk",
+                                 &ids.unk, "bos", &ids.bos, "eos", &ids.eos, "pad", &ids.pad, "first", &first), 0);
+    tfm_tokenizer_special(&got, t);
+    ck_assert_int_eq((int)tfm_tokenizer_vocab_size(t), size);
+    ck_assert(got.unk == ids.unk && got.bos == ids.bos && got.eos == ids.eos && got.pad == ids.pad);
+    ck_assert_uint_eq(json_array_size(first), 12);
+    for (int i = 0; i < 12; i++) {
+        const tfm_text piece = tfm_tokenizer_token(t, i), wanted = string_of(json_array_get(first, (size_t)i));
+        ck_assert(piece.size == wanted.size && !memcmp(piece.data, wanted.data, piece.size));
+    }
+    tfm_tokenizer_free(t);
+    json_decref(all);
+}
+END_TEST
+
+/* spm_normalize leaves spaces as they are. No model is there for the rules that fold case: check_sentencepiece.sh makes
+ * some. */
 static const struct {
     const char *model, *options, *gold;
 } rules[] = {
     {"botchan_unigram1k", "add_dummy_prefix=0,escape_whitespaces=0", "spm/gold/normalize.nmt_nfkc.txt"},
     {"botchan_unigram1k", "add_dummy_prefix=0,escape_whitespaces=0,remove_extra_whitespaces=0",
      "spm/gold/normalize.nmt_nfkc.keepws.txt"},
+    {"test_model", "add_dummy_prefix=0,escape_whitespaces=0", "spm/gold/normalize.nfkc.txt"},
+    {"test_model", "add_dummy_prefix=0,escape_whitespaces=0,remove_extra_whitespaces=0",
+     "spm/gold/normalize.nfkc.keepws.txt"},
     {"botchan_bpe1k_bytefb_identity", "add_dummy_prefix=0,escape_whitespaces=0", "spm/gold/normalize.identity.txt"},
     {"botchan_bpe1k_bytefb_identity", "add_dummy_prefix=0,escape_whitespaces=0,remove_extra_whitespaces=0",
      "spm/gold/normalize.identity.keepws.txt"},
@@ -277,6 +308,7 @@ static Suite *suite(void)
 
     tcase_add_loop_test(c, awkward_lines, 0, MODELS);
     tcase_add_loop_test(c, real_text, 0, MODELS);
+    tcase_add_loop_test(c, what_models_have, 0, MODELS);
     tcase_add_loop_test(c, rules_of_normalisation, 0, sizeof rules / sizeof *rules);
     tcase_add_test(c, unit_cases_of_the_normaliser);
     suite_add_tcase(s, c);
