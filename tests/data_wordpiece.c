@@ -121,6 +121,24 @@ START_TEST(real_text)
 }
 END_TEST
 
+/* The cases of its operation in C++, whose vocabulary has a token twice and few characters; each ends with the end. */
+START_TEST(unit_cases_of_tensor2tensor)
+{
+    tfm_tokenizer *t = load(FOLDER "ops_testdata_subwords");
+    lines cases = read_data(FOLDER "ops_subwords_unit.jsonl");
+
+    ck_assert_uint_eq(cases.count, 4);
+    for (size_t i = 0; i < cases.count; i++) {
+        json_t *j = parse(cases.line[i]), *ids = json_object_get(j, "ids");
+        ck_assert_int_eq(json_array_remove(ids, json_array_size(ids) - 1), 0);
+        require_ids(t, string_of(json_object_get(j, "text")), ids);
+        json_decref(j);
+    }
+    lines_free(&cases);
+    tfm_tokenizer_free(t);
+}
+END_TEST
+
 /* Words are those of its tokenizer: a vocabulary without long pieces ends each with "_". */
 START_TEST(words_are_those_of_tensor2tensor)
 {
@@ -249,6 +267,7 @@ static Suite *suite(void)
     tcase_add_test(c, a_learned_vocabulary_is_that_of_tensor2tensor);
     tcase_add_test(c, awkward_lines);
     tcase_add_loop_test(c, real_text, 0, 2);
+    tcase_add_test(c, unit_cases_of_tensor2tensor);
     tcase_add_test(c, words_are_those_of_tensor2tensor);
     tcase_add_test(c, unit_cases_of_bert);
     tcase_add_test(c, bert_cuts_awkward_lines);

@@ -25,7 +25,8 @@ struct tfm_tokenizer {
     tfm_vocab vocab;    /* id -> token */
     size_t longest;     /* bytes of the longest token of the kinds wordpiece and bert */
     tfm_bpe bpe;
-    tfm_vocab pieces; /* subword-nmt: strings of the merges' symbols, with "</w>"; else symbols are ids */
+    tfm_vocab pieces; /* subword-nmt: strings of the merges' symbols, with "</w>"; wordpiece: characters of tokens that
+                         are none by themselves; else symbols are ids */
     tfm_vocab glossaries; /* subword-nmt: what stays whole */
     uint32_t *origins;    /* [pieces.n + 1] the first merge that makes a piece, or TFM_BPE_NONE; NULL unless pieces are
                              restricted to the vocabulary */
@@ -50,7 +51,8 @@ tfm_status tfm_tokenizer_copy_pair(tfm_tokenizer **out, const tfm_tokenizer *sou
 /* Takes the memory of that many tokens and merges in all, but for their bytes, at once: a reader knows how many come.
  */
 tfm_status tfm_tokenizer_reserve(tfm_tokenizer *tokenizer, uint32_t n_tokens, uint32_t n_merges, tfm_error *error);
-/* Appends a token. TFM_E_FORMAT when it may not be one or is there already. */
+/* Appends a token. TFM_E_FORMAT when it may not be one or is there already; word-pieces may be, and are found by their
+ * first ids. */
 tfm_status tfm_tokenizer_add_token(tfm_tokenizer *tokenizer, tfm_text token, tfm_error *error);
 /* Appends a merge. TFM_E_FORMAT when a part of it is neither a character nor the result of an earlier merge (or, in
  * the reversible kind, when a part or the result is not in the vocabulary). */

@@ -140,19 +140,18 @@ tfm_status tfm_tokenizer_reserve(tfm_tokenizer *tokenizer, uint32_t n_tokens, ui
 
 tfm_status tfm_tokenizer_add_token(tfm_tokenizer *tokenizer, tfm_text token, tfm_error *error)
 {
+    const bool wordpiece = tokenizer->kind == TFM_TOKENIZER_WORDPIECE;
     tfm_vocab *vocab = &tokenizer->vocab;
-    uint32_t id;
 
     if (vocab->n >= TFM_TOKENIZER_MAX_VOCAB)
         return tfm_fail(error, TFM_E_FORMAT, "vocabulary has more than %d tokens", TFM_TOKENIZER_MAX_VOCAB);
-    const bool spaces = tokenizer->kind == TFM_TOKENIZER_WORDPIECE;
-    if (!token.size || (!spaces && memchr(token.data, ' ', token.size)))
+    if (!token.size || (!wordpiece && memchr(token.data, ' ', token.size)))
         return tfm_fail(error, TFM_E_FORMAT, "token %u of the vocabulary is empty or has a space", vocab->n);
-    id = tfm_vocab_find(vocab, token, nothing);
-    if (id != TFM_VOCAB_NONE)
+    const uint32_t id = tfm_vocab_find(vocab, token, nothing);
+    if (id != TFM_VOCAB_NONE && !wordpiece)
         return tfm_fail(error, TFM_E_FORMAT, "token %u of the vocabulary is the same as token %u", vocab->n, id);
     if (token.size > tokenizer->longest) tokenizer->longest = token.size;
-    if (tfm_vocab_add(vocab, token, nothing, &id)) return TFM_OK;
+    if (tfm_vocab_append(vocab, token)) return TFM_OK;
     return tfm_fail(error, TFM_E_NOMEM, "no memory for token %u of the vocabulary", vocab->n);
 }
 

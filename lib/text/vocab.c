@@ -94,26 +94,45 @@ bool tfm_vocab_reserve(tfm_vocab *vocab, size_t n)
     return tfm_grow(&vocab->allocator, &vocab->ends, &vocab->ends_capacity, n, sizeof *vocab->ends);
 }
 
+/* slot: where the string belongs, or the one with an equal string, which it stays. */
+static bool append(tfm_vocab *vocab, tfm_vocab_slot *slot, uint32_t hash, tfm_text head, tfm_text tail)
+{
+    const size_t size = vocab->all.size;
+
+    tfm_buffer_append(&vocab->all, head.data, head.size);
+    tfm_buffer_append(&vocab->all, tail.data, tail.size);
+    if (vocab->all.bad) {
+        vocab->all.size = size;
+        vocab->all.bad = false;
+        return false;
+    }
+    vocab->ends[vocab->n++] = vocab->all.size;
+    if (!slot->number) *slot = (tfm_vocab_slot){hash, vocab->n};
+    return true;
+}
+
+static bool has_room(tfm_vocab *vocab)
+{
+    return vocab->n < TFM_VOCAB_NONE - 1 && tfm_vocab_reserve(vocab, (size_t)vocab->n + 1);
+}
+
 bool tfm_vocab_add(tfm_vocab *vocab, tfm_text head, tfm_text tail, uint32_t *id)
 {
     const uint32_t hash = hash_of(head, tail);
 
-    if (vocab->n >= TFM_VOCAB_NONE - 1 || !tfm_vocab_reserve(vocab, (size_t)vocab->n + 1)) return false;
+    if (!has_room(vocab)) return false;
     tfm_vocab_slot *slot = slot_of(vocab, hash, head, tail);
-    if (!slot->number) {
-        const size_t size = vocab->all.size;
-        tfm_buffer_append(&vocab->all, head.data, head.size);
-        tfm_buffer_append(&vocab->all, tail.data, tail.size);
-        if (vocab->all.bad) {
-            vocab->all.size = size;
-            vocab->all.bad = false;
-            return false;
-        }
-        vocab->ends[vocab->n++] = vocab->all.size;
-        *slot = (tfm_vocab_slot){hash, vocab->n};
-    }
+    if (!slot->number && !append(vocab, slot, hash, head, tail)) return false;
     *id = slot->number - 1;
     return true;
+}
+
+bool tfm_vocab_append(tfm_vocab *vocab, tfm_text text)
+{
+    const tfm_text nothing = {0};
+    const uint32_t hash = hash_of(text, nothing);
+
+    return has_room(vocab) && append(vocab, slot_of(vocab, hash, text, nothing), hash, text, nothing);
 }
 
 bool tfm_vocab_join(tfm_vocab *vocab, uint32_t left, uint32_t right, uint32_t *id)
@@ -130,10 +149,8 @@ bool tfm_vocab_join(tfm_vocab *vocab, uint32_t left, uint32_t right, uint32_t *i
 
 bool tfm_vocab_copy(tfm_vocab *out, const tfm_vocab *vocab)
 {
-    uint32_t id;
-
     if (!tfm_vocab_reserve(out, vocab->n)) return false;
     for (uint32_t i = 0; i < vocab->n; i++)
-        if (!tfm_vocab_add(out, tfm_vocab_text(vocab, i), (tfm_text){0}, &id)) return false;
+        if (!tfm_vocab_append(out, tfm_vocab_text(vocab, i))) return false;
     return true;
 }

@@ -1,4 +1,4 @@
-/* Strings numbered from 0 in the order of their coming, each once. */
+/* Strings numbered from 0 in the order of their coming, each once unless it is asked for twice. */
 #ifndef TFM_VOCAB_H
 #define TFM_VOCAB_H
 
@@ -30,6 +30,8 @@ uint32_t tfm_vocab_find(const tfm_vocab *vocab, tfm_text head, tfm_text tail);
 bool tfm_vocab_add(tfm_vocab *vocab, tfm_text head, tfm_text tail, uint32_t *id);
 /* The same for the string of left followed by that of right. */
 bool tfm_vocab_join(tfm_vocab *vocab, uint32_t left, uint32_t right, uint32_t *id);
+/* Adds a string even if it is there already; it is found by its first number. */
+bool tfm_vocab_append(tfm_vocab *vocab, tfm_text text);
 /* Lent until the next addition; id < n. */
 tfm_text tfm_vocab_text(const tfm_vocab *vocab, uint32_t id);
 /* Room for n strings in all, but for their bytes. false: no memory; nothing has changed. */

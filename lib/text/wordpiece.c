@@ -24,21 +24,33 @@ static uint32_t find(const tfm_wordpiece *w, tfm_text text)
     return id < w->first ? TFM_VOCAB_NONE : id;
 }
 
-/* A character that is no token by itself is spelt by its code. */
+enum { SPELT = 16 }; /* bytes: "\1114111;" and more */
+
+static tfm_text spell(char spelt[static SPELT], uint32_t code)
+{
+    return (tfm_text){spelt, (size_t)snprintf(spelt, SPELT, "\\%u;", code)};
+}
+
+static bool is_known(const tfm_wordpiece *w, tfm_text c)
+{
+    return find(w, c) != TFM_VOCAB_NONE || (w->inside && tfm_vocab_find(w->inside, c, nothing) != TFM_VOCAB_NONE);
+}
+
+/* A character that is in no token is spelt by its code. */
 static void escape(const tfm_wordpiece *w, tfm_text word, tfm_buffer *out)
 {
-    char spelt[16];
+    const bool has_u = !w->inside || find(w, tfm_text_of("u")) != TFM_VOCAB_NONE;
+    char spelt[SPELT];
 
     while (word.size) {
         uint32_t code = 0;
-        const tfm_text c = {word.data, character(word)};
+        tfm_text c = {word.data, character(word)};
         tfm_utf8_read(word, &code);
-        if (code == '\\') tfm_buffer_append(out, "\\\\", 2);
-        else if (code == '_') tfm_buffer_append(out, "\\u", 2);
-        else if (code == '\n' || find(w, c) == TFM_VOCAB_NONE)
-            tfm_buffer_append(out, spelt, (size_t)snprintf(spelt, sizeof spelt, "\\%u;", code));
-        else tfm_buffer_append(out, c.data, c.size);
         word = tfm_text_from(word, c.size);
+        if (code == '\\') c = tfm_text_of("\\\\");
+        else if (code == '_' && has_u) c = tfm_text_of("\\u");
+        else if (code == '_' || code == '\n' || !is_known(w, c)) c = spell(spelt, code);
+        tfm_buffer_append(out, c.data, c.size);
     }
     tfm_buffer_append(out, "_", 1);
 }
@@ -54,6 +66,20 @@ static uint32_t longest_token(const tfm_wordpiece *w, tfm_text text, size_t *siz
     return TFM_VOCAB_NONE;
 }
 
+/* The first character of a text that no token fits: characters of its code, which are tokens. */
+static size_t take_character(const tfm_wordpiece *w, tfm_text text, tfm_token_fn take, void *user)
+{
+    const size_t size = character(text);
+    char spelt[SPELT];
+    uint32_t code = 0;
+
+    tfm_utf8_read(text, &code);
+    if (!w->inside) take(user, &(tfm_token){.id = TFM_VOCAB_NONE, .text = {text.data, size}});
+    for (tfm_text rest = w->inside ? spell(spelt, code) : nothing; rest.size; rest = tfm_text_from(rest, 1))
+        take(user, &(tfm_token){.id = find(w, (tfm_text){rest.data, 1}), .text = {rest.data, 1}});
+    return size;
+}
+
 tfm_status tfm_wordpiece_cut(const tfm_wordpiece *w, tfm_text word, tfm_token_fn take, void *user, tfm_error *error)
 {
     tfm_buffer escaped = {.allocator = w->vocab->allocator};
@@ -64,8 +90,8 @@ tfm_status tfm_wordpiece_cut(const tfm_wordpiece *w, tfm_text word, tfm_token_fn
     while (!bad && rest.size) {
         size_t size;
         const uint32_t id = longest_token(w, rest, &size);
-        if (id == TFM_VOCAB_NONE) size = character(rest); /* a vocabulary that was checked has all of them */
-        take(user, &(tfm_token){.id = id, .text = {rest.data, size}});
+        if (id == TFM_VOCAB_NONE) size = take_character(w, rest, take, user);
+        else take(user, &(tfm_token){.id = id, .text = {rest.data, size}});
         rest = tfm_text_from(rest, size);
     }
     tfm_buffer_free(&escaped);
@@ -148,21 +174,23 @@ void tfm_wordpiece_join(const tfm_tokenizer *tokenizer, tfm_ids ids, tfm_buffer 
 
 tfm_wordpiece tfm_wordpiece_of(const tfm_tokenizer *tokenizer)
 {
-    return (tfm_wordpiece){&tokenizer->vocab, tokenizer->longest, TFM_EOS + 1};
+    return (tfm_wordpiece){&tokenizer->vocab, &tokenizer->pieces, tokenizer->longest, TFM_EOS + 1};
 }
 
-tfm_status tfm_wordpiece_check(const tfm_tokenizer *tokenizer, tfm_error *error)
+tfm_status tfm_wordpiece_check(tfm_tokenizer *tokenizer, tfm_error *error)
 {
     const tfm_wordpiece w = tfm_wordpiece_of(tokenizer);
+    uint32_t added;
 
-    for (const char *c = "\\_u;0123456789"; *c; c++)
+    for (const char *c = "\\_;0123456789"; *c; c++)
         if (find(&w, (tfm_text){c, 1}) == TFM_VOCAB_NONE)
             return tfm_fail(error, TFM_E_FORMAT, "the character %c is not a token: some text could not be cut", *c);
     for (uint32_t id = 0; id < w.vocab->n; id++)
-        for (tfm_text rest = tfm_vocab_text(w.vocab, id); rest.size; rest = tfm_text_from(rest, character(rest)))
-            if (find(&w, (tfm_text){rest.data, character(rest)}) == TFM_VOCAB_NONE)
-                return tfm_fail(error, TFM_E_FORMAT,
-                                "a character of token %u is not a token: some text could not be cut", id);
+        for (tfm_text rest = tfm_vocab_text(w.vocab, id), c; rest.size; rest = tfm_text_from(rest, c.size)) {
+            c = (tfm_text){rest.data, character(rest)};
+            if (find(&w, c) == TFM_VOCAB_NONE && !tfm_vocab_add(&tokenizer->pieces, c, nothing, &added))
+                return tfm_fail(error, TFM_E_NOMEM, "no memory for the characters of token %u", id);
+        }
     return TFM_OK;
 }
 

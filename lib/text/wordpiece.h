@@ -5,9 +5,10 @@
 #include "text/counts.h"
 #include "text/tokenizer.h"
 
-/* Tokens to cut words into: those of vocab from the id first on. longest: bytes of the longest. */
+/* Tokens to cut words into: those of vocab from the id first on. longest: bytes of the longest. inside: characters of
+ * tokens that are none by themselves; NULL while tokens are learned. */
 typedef struct tfm_wordpiece {
-    const tfm_vocab *vocab;
+    const tfm_vocab *vocab, *inside;
     size_t longest;
     uint32_t first;
 } tfm_wordpiece;
@@ -17,15 +18,16 @@ tfm_wordpiece tfm_wordpiece_of(const tfm_tokenizer *tokenizer);
 
 /*
  * Cuts a word of tfm_words_next(), the longest token first. "_" ends each word; "_" itself is spelt as a
- * backslash and "u", a backslash as two, and a character that is no token by itself as a backslash, its code and ";".
+ * backslash and "u", a backslash as two, and a character that is in no token as a backslash, its code and ";"; so is one
+ * that only tokens have which do not fit.
  */
 tfm_status tfm_wordpiece_cut(const tfm_wordpiece *wordpiece, tfm_text word, tfm_token_fn take, void *user,
                              tfm_error *error);
 /* Appends the text of ids. */
 void tfm_wordpiece_join(const tfm_tokenizer *tokenizer, tfm_ids ids, tfm_buffer *out);
 
-/* Checks that every text can be cut: "_", "u", ";", "\\", digits and all characters of tokens are tokens. */
-tfm_status tfm_wordpiece_check(const tfm_tokenizer *tokenizer, tfm_error *error);
+/* Checks that every text can be cut: "_", ";", "\\" and digits are tokens. Finds the characters inside of others. */
+tfm_status tfm_wordpiece_check(tfm_tokenizer *tokenizer, tfm_error *error);
 
 /* Whether a file begins as the vocabulary files of tensor2tensor do: a token in quotes. */
 bool tfm_wordpiece_is_file(tfm_text file);

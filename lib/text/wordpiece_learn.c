@@ -85,7 +85,7 @@ static void measure_token(void *user, const tfm_token *token)
 
 static bool see_words(learner *l)
 {
-    const tfm_wordpiece w = {&l->tokens, l->longest, 0};
+    const tfm_wordpiece w = {&l->tokens, NULL, l->longest, 0};
     tfm_status status = TFM_OK;
 
     for (uint32_t i = 0; status == TFM_OK && !l->bad && i < l->words->strings.n; i++) {
