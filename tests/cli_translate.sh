@@ -97,6 +97,10 @@ check "prefixes: the first line begins so, the second as it likes" equal \
     "$(head -n 1 out | cut -c 1-4) $(sed -n 2p out)" "zwei $(sed -n 2p two.de)"
 head -n 1 begins > begin
 refused "too few prefixes" 1 "begin has only 1 lines, fewer than two" "${translate[@]}" --input two --prefixes begin
+cat two two > four
+works "too many prefixes" "${translate[@]}" --input two --prefixes four
+check "too many prefixes are a warning" grep -q "four has more lines than two, whose last is 2" err
+refused "standard input twice" 1 "standard input is already read" "${translate[@]}" --prefixes -
 
 # Words that must appear.
 printf 'drei\tvier\n\n' > terms
@@ -134,6 +138,9 @@ check "alignment: none is certain, and the score follows" grep -Eq '^0 \|\|\| [^
 works "alignment of given pairs" "$tfm" score --model m --src en --tgt de --alignment --per-token
 check "alignment of given pairs: behind the scores" grep -Eq '^-[0-9.]+	.* \|\|\| 0-0$' out
 refused "a threshold that is none" 2 "neither 'hard' nor" "${translate[@]}" --input two --alignment=2
+works "the layer that coverage looks at" "${translate[@]}" --input two --coverage 0.3 --alignment-layer 1
+works "the layer that unknown words are copied by" "${translate[@]}" --input two --replace-unknown --alignment-layer 1 --alignment-step input
+refused "a step without alignments" 2 "--alignment-step is for" "${translate[@]}" --input two --coverage 0.3 --alignment-step input
 refused "a layer without alignments" 2 "--alignment-layer is for" "${translate[@]}" --input two --alignment-layer 1
 refused "a layer that is not there" 1 "alignment_layer is 9" "${translate[@]}" --input two --alignment --alignment-layer 9
 works "token scores" "${translate[@]}" --input two --token-scores --scores --alpha 0

@@ -313,6 +313,17 @@ static int read_chunk(translation *t)
     return got;
 }
 
+/* Reports a failure to read; lines that are left are a warning, since all of the input is translated by now. */
+static bool check_companion_ends(const translation *t, text_reader *reader)
+{
+    tfm_text line;
+    const int got = reader->name ? text_reader_next(reader, &line) : 0;
+    if (got > 0)
+        console_warn("%s has more lines than %s, whose last is %llu: do they belong together?", reader->name, t->input.name,
+                     (unsigned long long)t->sentences);
+    return got >= 0;
+}
+
 static int translate_all(translation *t)
 {
     for (int got = 1; got > 0;) {
@@ -322,7 +333,7 @@ static int translate_all(translation *t)
         if (code || got < 0) return EXIT_FAILURE;
         if (!text_writer_flush(&t->output)) return EXIT_FAILURE;
     }
-    return EXIT_SUCCESS;
+    return check_companion_ends(t, &t->prefixes) && check_companion_ends(t, &t->terms) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 static int create_decoder(translation *t)
@@ -404,7 +415,6 @@ static int run(void *place, const string_list *operands)
     if (args->stats) args->decoder.progress = note_done, args->decoder.progress_user = &t;
     int code = check_stream(args);
     if (!code) code = links_begin(&t.links, &args->decoder, &args->links);
-    if (args->decoder.replace_unknown && !args->links.wanted) args->decoder.alignment = TFM_ALIGNMENT_OUTPUT;
     if (!code) code = patterns_compile(&t.patterns, &args->placeholders);
     if (code) {
         patterns_free(&t.patterns);

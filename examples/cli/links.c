@@ -8,17 +8,17 @@
 
 int links_begin(links *l, tfm_decoder_options *o, const links_args *args)
 {
+    const bool aligned = args->wanted || o->replace_unknown, attended = aligned || o->coverage > 0;
+    const char *vain = args->step && !aligned     ? "step"
+                       : args->layer && !attended ? "layer"
+                       : args->head && !attended  ? "head"
+                                                  : NULL;
     *l = (links){0};
-    if (!args->wanted) {
-        if (!args->step && !args->layer && !args->head) return EXIT_SUCCESS;
-        return console_usage("--alignment-%s is for --alignment; give that too", args->step    ? "step"
-                                                                                 : args->layer ? "layer"
-                                                                                               : "head");
-    }
-    o->alignment = args->step ? TFM_ALIGNMENT_INPUT : TFM_ALIGNMENT_OUTPUT;
+    if (vain) return console_usage("--alignment-%s is for --alignment; give that too", vain);
+    if (aligned) o->alignment = args->step ? TFM_ALIGNMENT_INPUT : TFM_ALIGNMENT_OUTPUT;
     o->alignment_layer = args->layer;
     o->alignment_head = args->head;
-    if (!*args->wanted || !strcmp(args->wanted, "hard")) return EXIT_SUCCESS;
+    if (!args->wanted || !*args->wanted || !strcmp(args->wanted, "hard")) return EXIT_SUCCESS;
     char *end;
     l->threshold = strtof(args->wanted, &end);
     if (*end || !(l->threshold > 0.0f && l->threshold <= 1.0f))

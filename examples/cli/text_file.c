@@ -20,8 +20,15 @@ static const char *reader_name(const char *path)
 
 bool text_reader_open(text_reader *r, const char *path, bool replace_invalid)
 {
+    static bool input_taken;
     const bool input = strcmp(path, "-") == 0;
     *r = (text_reader){.name = reader_name(path), .replace_invalid = replace_invalid};
+    r->fd = -1;
+    if (input && input_taken) {
+        console_fail("standard input is already read as something else; name a file instead of a second '-'");
+        return false;
+    }
+    input_taken |= input;
     r->fd = input ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (r->fd < 0) console_fail("cannot open %s: %s", path, strerror(errno));
     return r->fd >= 0;

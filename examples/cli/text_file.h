@@ -25,7 +25,7 @@ typedef struct text_reader {
     size_t repaired_capacity;
 } text_reader;
 
-/* path "-": standard input. Free it even after a failure. */
+/* path "-": standard input, for one reader in the life of the program. Free it even after a failure. */
 bool text_reader_open(text_reader *r, const char *path, bool replace_invalid);
 /* 1: *line is lent until the next call; 0: the end; -1: reported failure. */
 int text_reader_next(text_reader *r, tfm_text *line);

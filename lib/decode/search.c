@@ -144,8 +144,10 @@ static tfm_status check_prefix(const tfm_workspace *w, tfm_ids prefix, size_t in
     const size_t longest = tfm_search_longest_output(w, source);
 
     if (source && prefix.size >= longest)
-        return tfm_fail(error, TFM_E_INVALID, "prefixes[%zu] has %zu tokens, a translation at most %zu: raise max_extra", index,
-                        prefix.size, longest);
+        return tfm_fail(error, TFM_E_INVALID,
+                        "prefixes[%zu] has %zu tokens, a translation at most %zu by max_length, max_extra and max_ratio: "
+                        "raise what limits it",
+                        index, prefix.size, longest);
     for (size_t i = 0; i < prefix.size; i++)
         if (prefix.data[i] == (int32_t)o->eos_id)
             return tfm_fail(error, TFM_E_INVALID, "prefixes[%zu].data[%zu] is EOS: nothing can follow", index, i);
