@@ -450,6 +450,8 @@ typedef struct tfm_model_options {
     uint32_t eos_id;                /* ends a target, and a source unless plain_source                     */
     uint32_t bos_id;                /* first input of the decoder with TFM_START_BOS; never produced unless it is eos_id */
     uint32_t plain_source;          /* nonzero: nothing is appended to a source text; default 0            */
+    uint32_t force_first;           /* nonzero: translations without a prefix have that of the next id; default 0 */
+    uint32_t first_id;              /* as a language's token                                               */
 } tfm_model_options;
 
 /*

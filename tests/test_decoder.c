@@ -379,6 +379,10 @@ START_TEST(reserved_ids_may_stand_anywhere)
     m.eos_id = OWN_VOCAB;
     ck_assert_status(tfm_model_create(&(tfm_model *){NULL}, &m, NULL, &error), TFM_E_INVALID, error);
     ck_assert_str_eq(error.message, "eos_id is 53, not below vocab_size 53");
+    m.eos_id = m.first_id = 5;
+    m.force_first = 1;
+    ck_assert_status(tfm_model_create(&(tfm_model *){NULL}, &m, NULL, &error), TFM_E_INVALID, error);
+    ck_assert_str_eq(error.message, "first_id is 5, which is eos_id: nothing can follow");
     tfm_model_free(plain);
     tfm_model_free(moved);
 }

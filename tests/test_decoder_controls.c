@@ -205,6 +205,36 @@ START_TEST(c25_n_best_behind_a_prefix_are_distinct)
 }
 END_TEST
 
+/* With first_id of a model as with that prefix, but for sentences that have another one. */
+START_TEST(forced_first_tokens_are_prefixes)
+{
+    static const int32_t ids[] = {7, 9};
+    static tfm_ids given[SENTENCES], all[SENTENCES];
+    const tfm_decoder_options o = decoder_options(_i ? 4 : 1);
+    tfm_model_options m = small_options();
+
+    tfm_model *plain = model_make();
+    m.force_first = 1;
+    m.first_id = 7;
+    tfm_model *forced = model_changed(&m, NULL, sharpen);
+    tfm_decoder *want = decoder_of(plain, &o), *got = decoder_of(forced, &o);
+    sentences_make(sentences);
+    for (int some = 0; some < 2; some++) {
+        for (size_t i = 0; i < SENTENCES; i++) {
+            given[i] = (tfm_ids){ids + 1, some && i % 3 == 0};
+            all[i] = given[i].size ? given[i] : (tfm_ids){ids, 1};
+        }
+        run(want, sentences, all, SENTENCES);
+        run(got, sentences, some ? given : NULL, SENTENCES);
+        for (size_t i = 0; i < SENTENCES; i++) same_results(got, i, want, i);
+    }
+    tfm_decoder_free(want);
+    tfm_decoder_free(got);
+    tfm_model_free(plain);
+    tfm_model_free(forced);
+}
+END_TEST
+
 START_TEST(prefixes_are_checked)
 {
     static const int32_t source[] = {4, 5, TFM_EOS}, ids[] = {53, TFM_EOS, 4, 5, 6, 7, 8, 9, 10};
@@ -369,6 +399,7 @@ static Suite *decoder_controls_suite(void)
     tcase_add_loop_test(tc, token_scores_are_those_of_scoring, 0, 2);
     tcase_add_test(tc, c25_greedy_from_its_own_prefix_is_greedy);
     tcase_add_test(tc, c25_n_best_behind_a_prefix_are_distinct);
+    tcase_add_loop_test(tc, forced_first_tokens_are_prefixes, 0, 2);
     tcase_add_test(tc, prefixes_are_checked);
     tcase_add_test(tc, c24_terms_appear_whatever_the_batch);
     tcase_add_test(tc, terms_are_checked);

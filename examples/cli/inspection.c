@@ -93,6 +93,7 @@ static void print_configuration(const inspection *i)
         printf("  embedding_norm %u, plain_embedding %u\n", o->embedding_norm, o->plain_embedding);
     if (o->own_ids)
         printf("  pad_id %u, eos_id %u, bos_id %u, plain_source %u\n", o->pad_id, o->eos_id, o->bos_id, o->plain_source);
+    if (o->force_first) printf("  first_id %u\n", o->first_id);
     const tfm_tokenizer *tokenizer = i->model ? tfm_model_tokenizer(i->model) : NULL;
     if (tokenizer)
         printf("  tokenizer %s, %u entries\n", tokenizer_kind_name(tokenizer), tfm_tokenizer_vocab_size(tokenizer));

@@ -83,7 +83,7 @@ static void want(const batch *b, size_t row, const tfm_past *past, bool forced)
 /* Applies what was asked for to a strip of the row; true: its token is given. */
 static bool control(const batch *b, size_t row, float *logits, size_t n, size_t first)
 {
-    const int32_t *forced = b->prefixes ? forced_at(b, row) : NULL;
+    const int32_t *forced = forced_at(b, row);
     const tfm_past past = past_of(b, row);
 
     if (!first && b->terms) want(b, row, &past, forced);
@@ -99,7 +99,7 @@ static bool control(const batch *b, size_t row, float *logits, size_t n, size_t 
 static void choose(const batch *b, size_t row, float *logits, size_t n, size_t first, const int32_t never[static 2])
 {
     if (!first) tfm_choice_begin(&b->choices[row], b->picks + row * b->width, b->width);
-    if ((b->masks->n || b->prefixes || b->terms) && control(b, row, logits, n, first)) return;
+    if ((b->masks->n || b->prefixes || b->first.size || b->terms) && control(b, row, logits, n, first)) return;
     tfm_choice_add(&b->choices[row], b->w->run.kernels, logits, n, first, never);
 }
 
@@ -309,6 +309,7 @@ static void begin_sentence(batch *b, const tfm_order *o)
     b->outputs_left -= s->beam.max_length;
     s->terms = b->terms ? b->terms[o->index] : (tfm_terms){NULL, 0, NULL};
     s->prefix = b->prefixes ? b->prefixes[o->index] : (tfm_ids){NULL, 0};
+    if (!s->prefix.size && s->beam.max_length > b->first.size) s->prefix = b->first;
     tfm_beam_start(&s->beam, s->prefix.size);
     tfm_pack_add(&b->source, b->sources[o->index]);
     v->sources[n + 1] = v->sources[n] + o->length;

@@ -42,6 +42,7 @@ typedef struct tfm_search_view {
 typedef struct tfm_search_batch {
     tfm_workspace *w;
     const tfm_ids *sources, *prefixes; /* prefixes: NULL, or of each sentence */
+    tfm_ids first;                     /* the prefix of those without one     */
     const tfm_terms *terms;            /* the same                            */
     const tfm_order *order; /* [n] longest first, none empty */
     const tfm_masks *masks;

@@ -57,6 +57,8 @@ static const field fields[] = {
     FIELD(eos_id, U32, 0, 16777215, NULL),
     FIELD(bos_id, U32, 0, 16777215, NULL),
     FIELD(plain_source, U32, 0, 1, NULL),
+    FIELD(force_first, U32, 0, 1, NULL),
+    FIELD(first_id, U32, 0, 16777215, NULL),
 };
 enum { N_FIELDS = sizeof fields / sizeof *fields };
 
@@ -223,7 +225,12 @@ tfm_status tfm_config_check(tfm_model_options *o, tfm_error *error)
     if (o->positions == TFM_POSITIONS_LEARNED && o->position_offset >= o->max_positions)
         return tfm_fail(error, TFM_E_INVALID, "position_offset is %u, not below max_positions %u", o->position_offset,
                         o->max_positions);
-    return check_ids(o, error);
+    const tfm_status status = check_ids(o, error);
+    if (status != TFM_OK || !o->force_first) return status;
+    if (o->first_id >= o->vocab_size)
+        return tfm_fail(error, TFM_E_INVALID, "first_id is %u, not below vocab_size %u", o->first_id, o->vocab_size);
+    if (o->first_id != o->eos_id) return TFM_OK;
+    return tfm_fail(error, TFM_E_INVALID, "first_id is %u, which is eos_id: nothing can follow", o->first_id);
 }
 
 int32_t tfm_config_start(const tfm_model_options *o)

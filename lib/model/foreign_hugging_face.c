@@ -177,9 +177,8 @@ static void refuse(reading *r, const char *key, const char *value)
 }
 
 /* A number of 0 to 2^32 - 1; otherwise where the key is missing or null. */
-static uint32_t number(reading *r, const char *key, int64_t otherwise)
+static uint32_t number_of(reading *r, const char *key, const json_t *item, int64_t otherwise)
 {
-    const json_t *item = json_object_get(r->config, key);
     const json_int_t x = !item || json_is_null(item) ? otherwise
                          : json_is_integer(item)     ? json_integer_value(item)
                                                      : -1;
@@ -189,6 +188,19 @@ static uint32_t number(reading *r, const char *key, int64_t otherwise)
         r->status = tfm_fail(r->error, TFM_E_FORMAT, "%.120s: %s is missing, or no number of 0 to %u", r->path, key,
                              UINT32_MAX);
     return 0;
+}
+
+static uint32_t number(reading *r, const char *key, int64_t otherwise)
+{
+    return number_of(r, key, json_object_get(r->config, key), otherwise);
+}
+
+/* generation_config.json is asked first. */
+static uint32_t generation_number(reading *r, const char *key, int64_t otherwise)
+{
+    const json_t *item = json_object_get(r->generation, key);
+
+    return item && !json_is_null(item) ? number_of(r, key, item, 0) : number(r, key, otherwise);
 }
 
 static bool flag(const reading *r, const char *key, bool otherwise)
@@ -255,9 +267,10 @@ static void read_ids(reading *r, tfm_model_options *o)
     o->own_ids = 1;
     o->eos_id = number(r, "eos_token_id", -1);
     o->pad_id = number(r, "pad_token_id", -1);
-    const json_t *start = json_object_get(r->generation, "decoder_start_token_id");
-    o->bos_id = number(r, "decoder_start_token_id", number(r, "bos_token_id", o->eos_id));
-    if (json_is_integer(start)) o->bos_id = (uint32_t)json_integer_value(start);
+    o->bos_id = generation_number(r, "decoder_start_token_id", number(r, "bos_token_id", o->eos_id));
+    o->first_id = generation_number(r, "forced_bos_token_id", o->eos_id);
+    o->force_first = o->first_id != o->eos_id;
+    if (!o->force_first) o->first_id = 0;
     if (o->position_offset && o->positions == TFM_POSITIONS_HALVES) o->position_offset = o->pad_id + 1;
 }
 

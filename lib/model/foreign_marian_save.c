@@ -13,6 +13,7 @@ static tfm_status check(const tfm_model_options *o, tfm_error *error)
         {"eos_id", o->eos_id, 0},
         {"pad_id", o->pad_id, 1},
         {"plain_source", o->plain_source, 0},
+        {"force_first", o->force_first, 0},
         {"plain_embedding", o->plain_embedding, 0},
         {"layer_norm_eps", (double)o->layer_norm_eps, (double)1e-6f},
         {"n_heads * d_k", (double)o->n_heads * o->d_k, o->d_model},

@@ -110,6 +110,8 @@ class tfm_model_options(Structure):
         ("eos_id", c_uint32),
         ("bos_id", c_uint32),
         ("plain_source", c_uint32),
+        ("force_first", c_uint32),
+        ("first_id", c_uint32),
     ]
 
 

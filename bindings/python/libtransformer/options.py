@@ -75,6 +75,8 @@ class ModelOptions(TypedDict, total=False):
     eos_id: ends a target, and a source unless plain_source
     bos_id: first input of the decoder with TFM_START_BOS; never produced unless it is eos_id
     plain_source: nonzero: nothing is appended to a source text; default 0
+    force_first: nonzero: translations without a prefix have that of the next id; default 0
+    first_id: as a language's token
     """
 
     n_encoder_layers: int
@@ -106,6 +108,8 @@ class ModelOptions(TypedDict, total=False):
     eos_id: int
     bos_id: int
     plain_source: int
+    force_first: int
+    first_id: int
 
 
 class LoadOptions(TypedDict, total=False):

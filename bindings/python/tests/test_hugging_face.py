@@ -7,6 +7,9 @@ import libtransformer as tfm
 from reference_model import EOS, FF, KINDS, LAYERS, VOCAB, Model
 
 
+SOURCES = [[4, 5, 9, 10, EOS], [6, EOS], [3, 3, 7, 8, 9, 4, EOS]]
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_scores(tmp_path, kind):
     model, source, target = Model(kind), [4, 5, 9, 10, EOS], [7, 3, 8, 8, EOS]
@@ -68,6 +71,41 @@ def test_the_first_input_of_generation(tmp_path):
     check(folder, model, start=6)
     (folder / "generation_config.json").write_text(json.dumps({"decoder_start_token_id": None}))
     check(folder, model)
+
+
+def best(model, beam, **arguments):
+    with tfm.Translator(model, beam=beam, n_best=beam) as translator:
+        return [[(x.ids, x.score) for x in results] for results in translator.nbest_ids(SOURCES, **arguments)]
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+@pytest.mark.parametrize("file", ["config.json", "generation_config.json"])
+def test_the_first_token_is_forced(tmp_path, file, beam):
+    plain = tfm.Model.load(Model("bart").write(tmp_path / "plain"))
+    folder = Model("bart").write(tmp_path / "forced")
+    config = json.loads((folder / file).read_text()) if file == "config.json" else {}
+    (folder / file).write_text(json.dumps({**config, "forced_bos_token_id": 0}))
+    forced = tfm.Model.load(folder)
+    assert best(forced, beam) == best(plain, beam, prefixes=[[0]] * len(SOURCES))
+    assert best(forced, beam) != best(plain, beam)
+    assert best(forced, beam, prefixes=[[5, 6]] * len(SOURCES)) == best(plain, beam, prefixes=[[5, 6]] * len(SOURCES))
+    with tfm.Translator(forced, max_length=1) as translator:
+        assert [len(results[0].ids) for results in translator.nbest_ids(SOURCES)] == [1] * len(SOURCES)
+    forced.export(tmp_path / "back", tfm.Export.HUGGING_FACE)
+    assert json.loads((tmp_path / "back" / "config.json").read_text())["forced_bos_token_id"] == 0
+    assert best(tfm.Model.load(tmp_path / "back"), beam) == best(forced, beam)
+
+
+@pytest.mark.parametrize("first, says", [(EOS, None), (VOCAB, "first_id is 11, not below vocab_size 11"),
+                                         ("x", "forced_bos_token_id is missing, or no number")])
+def test_first_tokens_that_cannot_be(tmp_path, first, says):
+    folder = Model("bart").write(tmp_path / "forced")
+    (folder / "generation_config.json").write_text(json.dumps({"forced_bos_token_id": first}))
+    if says:
+        with pytest.raises(tfm.TransformerError, match=says):
+            tfm.Model.load(folder)
+    else:
+        assert tfm.Model.load(folder).options["force_first"] == 0
 
 
 def test_export(tmp_path):
