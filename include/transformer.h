@@ -725,6 +725,20 @@ TFM_API void tfm_decoder_options_init(tfm_decoder_options *options, size_t struc
 TFM_API tfm_status tfm_decoder_create(tfm_decoder **out, const tfm_model *model, const tfm_decoder_options *options,
                                       tfm_error *error);
 
+/*
+ * As tfm_decoder_create(), on an ensemble of n_models models, 1..64, which must outlive it: at each step a token's
+ * probability is the mean of what each model gives it, or, with weights [n_models], which are divided by their sum, the
+ * weighted one. Its logarithm takes the place of one model's logit in all that follows: controls, scores and
+ * tfm_decoder_logprobs(). The models may differ in size, form and type, but not in their vocabulary sizes, reserved
+ * ids and, where both have one, tokenizers. The first one's tokenizer, alignments and attention are used; no sequence
+ * is longer than the fewest positions allow. Time and memory are those of all of them. models, weights: read before the
+ * return, never kept.
+ * returns as tfm_decoder_create(); TFM_E_INVALID also for models that do not fit together, naming the first such and
+ *         what differs, and for weights that are below 0, not finite or all 0. since 0.2
+ */
+TFM_API tfm_status tfm_decoder_create_ensemble(tfm_decoder **out, const tfm_model *const *models, const float *weights,
+                                               size_t n_models, const tfm_decoder_options *options, tfm_error *error);
+
 /* Ends a decoder, and all that it lent. NULL is ignored. since 0.2 */
 TFM_API void tfm_decoder_free(tfm_decoder *decoder);
 

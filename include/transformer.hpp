@@ -708,6 +708,20 @@ public:
         owner_ = detail::create<owner>(tfm_decoder_create, model.get(), &c);
     }
     explicit decoder(const model &&model, const decoder_options &options = {}) = delete;
+    /* Models that decode together, in a container of them, or of references to them; weights may be empty: equal. */
+    template <class Models>
+    static decoder ensemble(const Models &models, const std::vector<float> &weights = {},
+                            const decoder_options &options = {})
+    {
+        std::vector<const tfm_model *> objects;
+        decoder out;
+        for (const model &one : models) objects.push_back(one.get());
+        if (!weights.empty()) detail::require_equal(objects.size(), "models", weights.size(), "weights");
+        const tfm_decoder_options c = out.hooks_->wire(options);
+        out.owner_ = detail::create<owner>(tfm_decoder_create_ensemble, objects.data(),
+                                           weights.empty() ? nullptr : weights.data(), objects.size(), &c);
+        return out;
+    }
 
     tfm_decoder *get() const noexcept { return owner_.get(); }
 
@@ -836,6 +850,8 @@ public:
     }
 
 private:
+    decoder() : hooks_(std::make_unique<detail::hooks>()) {}
+
     template <class F, class... Args> void call(F *function, Args... args)
     {
         detail::require(owner_ != nullptr, "the decoder was moved away");

@@ -80,6 +80,26 @@ check "short: two lines" equal "$(wc -l < out)" 2
 works "the checkpoint as model" "$tfm" translate --model "$(ls -t m-*.ckpt | head -n 1)" --input two
 check "the checkpoint as model: text" cmp out two.de
 
+# Several models together.
+works "another model" "$tfm" train --src en --tgt de "${small[@]}" --set d_model=16 --steps 20 --quiet --model other
+works "a model of other words" "$tfm" train --src two --tgt two.de "${small[@]}" --vocab-size 270 --steps 1 --quiet --model foreign
+works "ensemble" "${translate[@]}" --model other --weights 1,0 --input en
+check "ensemble: one that counts nothing changes nothing" cmp out plain
+pairs=(--src two --tgt two.de --per-token)
+for models in "m" "other" "m --model other --weights 3,1"; do
+    # shellcheck disable=SC2086 # words
+    works "score by $models" "$tfm" score --model $models "${pairs[@]}"
+    cut -f 2 out | tr ' ' '\n' > "by.${models%% *}.$(wc -w <<< "$models")"
+done
+check "score: the mean of probabilities" awk '{ d = exp($3) - (3 * exp($1) + exp($2)) / 4; if (d * d > 1e-10) exit 1 }' \
+    <(paste by.m.1 by.other.1 by.m.5)
+refused "weights of other models" 2 "is '1', not 2 numbers" "${translate[@]}" --model other --weights 1
+refused "a weight that is none" 2 "is '1,x', not 2 numbers" "${translate[@]}" --model other --weights 1,x
+refused "a weight below 0" 2 "is '2,-1', not 2 numbers" "${translate[@]}" --model other --weights 2,-1
+refused "no weight" 1 "all 2 weights are 0" "${translate[@]}" --model other --weights 0,0
+refused "other words" 1 "model 1 has 270 source and 270 target tokens, .* models that decode together" "${translate[@]}" --model foreign
+refused "a model that is not there" 1 "missing" "${translate[@]}" --model missing
+
 # Controls of what is produced.
 input=two works "forbidden" "${translate[@]}" --forbid zwei --forbid-unknown
 check "forbidden: the word is gone, the other line stays" equal "$(head -n 1 out) $(grep -c zwei out)" "eins 0"

@@ -76,7 +76,9 @@ static tfm_search *search_of(void)
 {
     tfm_search *search;
 
-    ck_assert_ok(tfm_search_create(&search, &t.g.transformer, t.g.pool, &t.options, &t.g.allocator, &error), error);
+    ck_assert_ok(tfm_search_create(&search, &(tfm_member){.transformer = t.g.transformer}, 1, t.g.pool, &t.options,
+                                   &t.g.allocator, &error),
+                 error);
     return search;
 }
 

@@ -136,6 +136,8 @@ START_TEST(c34_translations)
         ck_assert(d.pair_logprob(0) < 0 && !d.profile().empty());
         const ids source = m.tokenizer().encode(english[0]);
         ck_assert_uint_eq(d.attention(source, source, TFM_ATTENTION_CROSS, 0, 0).rows, source.size());
+        const std::vector<std::reference_wrapper<const tfm::model>> twice = {m, m};
+        tfm::decoder::ensemble(twice, {1, 2}, o).translate(english);
     });
 }
 END_TEST

@@ -34,6 +34,33 @@ START_TEST(training_to_translation)
 }
 END_TEST
 
+START_TEST(models_decode_together)
+{
+    std::vector<tfm::model> models;
+    tfm::decoder_options o;
+    models.push_back(trained_model(200));
+    models.push_back(trained_model(30));
+    std::size_t calls = 0;
+    o.progress = [&](std::size_t, std::size_t) { return calls++, false; };
+    tfm::decoder both = tfm::decoder::ensemble(models, {3, 1}, o), first(models[0]), second(models[1]);
+
+    both.translate(english);
+    ck_assert(both.text(0) == german[0] && calls > 0);
+    for (tfm::decoder *d : {&both, &first, &second}) d->logprobs(english, german);
+    for (std::size_t i = 0; i < german.size(); i++) {
+        const auto p = both.token_logprobs(i), p1 = first.token_logprobs(i), p2 = second.token_logprobs(i);
+        for (std::size_t j = 0; j < p.size(); j++)
+            ck_assert(near(std::exp(p[j]), 0.75 * std::exp(p1[j]) + 0.25 * std::exp(p2[j]), 1e-5));
+    }
+    const std::vector<std::reference_wrapper<const tfm::model>> twice = {models[0], models[0]};
+    tfm::decoder equal = tfm::decoder::ensemble(twice);
+    equal.translate(english);
+    for (std::size_t i = 0; i < german.size(); i++) ck_assert(equal.text(i) == german[i]);
+    require_status(TFM_E_INVALID, "2 models, but 1 weights", [&] { tfm::decoder::ensemble(models, {1}); });
+    require_status(TFM_E_INVALID, "all 2 weights are 0", [&] { tfm::decoder::ensemble(models, {0, 0}); });
+}
+END_TEST
+
 START_TEST(sentences_are_told_of)
 {
     const tfm::model m = trained_model(200);
@@ -528,7 +555,7 @@ END_TEST
 int main()
 {
     return run_tests("cpp_runs",
-                     {training_to_translation, data_is_reported, steps_are_those_of_a_run, a_checkpoint_goes_on,
+                     {training_to_translation, models_decode_together, data_is_reported, steps_are_those_of_a_run, a_checkpoint_goes_on,
                       trainers_move_with_their_lambdas, training_is_cancelled, sentences_are_told_of,
                       what_progress_throws_comes_out_of_run,
                       ranks_are_summed_by_a_lambda, trainers_tell_their_log, n_best_lists, pairs_are_scored, placeholders_stay, samples_are_repeatable, terms_appear, translations_begin_with_their_prefix, what_is_forbidden_does_not_come, words_are_aligned,

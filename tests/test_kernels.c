@@ -23,7 +23,7 @@ START_TEST(tables_are_complete)
     must(k->f32.tile && k->f32.pack_a && k->f32.pack_b && k->bf16.tile && k->bf16.pack_a && k->bf16.pack_b);
     must(k->bias_relu && k->relu_backward && k->activate && k->activate_backward && k->dropout && k->add_dropped && k->add && k->add_rows);
     must(k->axpby && k->sum_squares && k->layer_norm && k->layer_norm_backward && k->attention);
-    must(k->attention_backward && k->log_sum_exp && k->exponentials && k->scale_less && k->adam);
+    must(k->attention_backward && k->log_sum_exp && k->exponentials && k->scale_less && k->log_add && k->adam);
     ck_assert_ptr_eq(tfm_kernels_for(0), tfm_kernels_for(1u << 31));
     if (tfm_cpu_flags()) ck_assert_ptr_ne(tfm_kernels_for(0), tfm_kernels_for(tfm_cpu_flags()));
 }
@@ -166,6 +166,48 @@ START_TEST(softmax_gradient_agrees)
         k->scale_less(y, n, (float)(1.0 / total), 0.01f);
         for (size_t i = 0; i < n; i++) must_le(fabs((double)y[i] - (exp((double)x[i] - lse) - 0.01)), 40.0 * ULP);
         must(y[n] == 77.0f);
+    }
+}
+END_TEST
+
+START_TEST(log_of_a_sum_of_exponentials)
+{
+    static const float spreads[] = {0.0f, 1e-3f, 1.0f, 10.0f, 60.0f, 300.0f};
+    const tfm_kernels *k = twin(_i);
+    uint64_t state = 5;
+
+    for (size_t w = 0; w < N_WIDTHS; w++)
+        for (size_t s = 0; s < sizeof spreads / sizeof *spreads; s++) {
+            const size_t n = widths[w];
+            for (size_t i = 0; i < n; i++) {
+                x[i] = 20.0f * draw(&state);
+                y[i] = z[i] = x[i] + spreads[s] * draw(&state);
+            }
+            y[n] = 77.0f; /* not to be touched */
+            k->log_add(y, 3.5f, x, 2.25f, n);
+            for (size_t i = 0; i < n; i++) {
+                const double a = (double)z[i] - 3.5, b = (double)x[i] - 2.25, top = a > b ? a : b;
+                const double want = top + log1p(exp(-fabs(a - b)));
+                must_msg(fabs((double)y[i] - want) <= ULP * (fabs(a) + fabs(b) + fabs(want) + 4.0),
+                         "%zu: log(exp %.9g + exp %.9g) is %.9g, want %.9g", i, a, b, (double)y[i], want);
+            }
+            must(y[n] == 77.0f);
+        }
+}
+END_TEST
+
+START_TEST(log_of_a_sum_at_its_edges)
+{
+    static const float a[8] = {-INFINITY, -INFINITY, 2.0f, INFINITY, INFINITY, NAN, 2.0f, NAN},
+                       b[8] = {-INFINITY, 2.0f, -INFINITY, 1.0f, INFINITY, 2.0f, NAN, -INFINITY};
+    static const float want[5] = {-INFINITY, 2.0f, 2.0f, INFINITY, INFINITY};
+    const tfm_kernels *k = twin(_i);
+
+    for (size_t n = 1; n <= 8; n += 7) { /* alone, and in lanes */
+        memcpy(y, a, sizeof a);
+        for (size_t i = 0; i < 8; i += n) k->log_add(y + i, 0.0f, b + i, 0.0f, n);
+        for (size_t i = 0; i < 5; i++) must(y[i] == want[i]);
+        for (size_t i = 5; i < 8; i++) must(isnan(y[i]));
     }
 }
 END_TEST
@@ -433,6 +475,8 @@ static Suite *suite(void)
     tcase_add_loop_test(c, log_sum_exp_agrees, 0, 2);
     tcase_add_loop_test(c, c13_a_large_vocabulary_keeps_its_precision, 0, 2);
     tcase_add_loop_test(c, log_sum_exp_of_infinities, 0, 2);
+    tcase_add_loop_test(c, log_of_a_sum_of_exponentials, 0, 2);
+    tcase_add_loop_test(c, log_of_a_sum_at_its_edges, 0, 2);
     tcase_add_loop_test(c, softmax_gradient_agrees, 0, 2);
     tcase_add_loop_test(c, layer_norm_agrees, 0, 2);
     tcase_add_loop_test(c, m17_a_constant_row_gives_beta, 0, 2);

@@ -11,7 +11,7 @@ static tfm_decoder *unpacked_decoder_of(const tfm_model *m, const tfm_decoder_op
 {
     tfm_decoder *d = decoder_of(m, o);
 
-    tfm_search_workspace(d->search)->transformer.weights = &m->weights;
+    tfm_search_workspace(d->search)->members->transformer.weights = &m->weights;
     return d;
 }
 
@@ -21,8 +21,8 @@ START_TEST(float32_packed_or_not_gives_the_same_bits)
         const tfm_decoder_options o = decoder_options(4);
         tfm_model *m = form_make(form);
         tfm_decoder *a = decoder_of(m, &o), *b = unpacked_decoder_of(m, &o);
-        ck_assert_ptr_null(tfm_search_workspace(a->search)->transformer.weights->output.weight);
-        ck_assert_ptr_nonnull(tfm_search_workspace(b->search)->transformer.weights->output.weight);
+        ck_assert_ptr_null(tfm_search_workspace(a->search)->members->transformer.weights->output.weight);
+        ck_assert_ptr_nonnull(tfm_search_workspace(b->search)->members->transformer.weights->output.weight);
         same_work(a, b);
         tfm_decoder_free(a);
         tfm_decoder_free(b);
@@ -99,7 +99,7 @@ START_TEST(decoders_of_a_type_share_its_weights)
     for (uint32_t i = 0; i < 2 * DTYPES; i++) {
         o.dtype = i % DTYPES;
         tfm_decoder *d = decoder_of(m, &o);
-        const tfm_weights *w = tfm_search_workspace(d->search)->transformer.weights;
+        const tfm_weights *w = tfm_search_workspace(d->search)->members->transformer.weights;
         ck_assert_uint_eq(w->output.panels->dtype, o.dtype);
         ck_assert(i < DTYPES || w == shared[o.dtype]);
         shared[o.dtype] = w;

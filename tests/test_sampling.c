@@ -104,7 +104,9 @@ static tfm_search *run(void)
 {
     tfm_search *search;
 
-    ck_assert_ok(tfm_search_create(&search, &t.g.transformer, t.g.pool, &t.options, &t.g.allocator, &error), error);
+    ck_assert_ok(tfm_search_create(&search, &(tfm_member){.transformer = t.g.transformer}, 1, t.g.pool, &t.options,
+                                   &t.g.allocator, &error),
+                 error);
     ck_assert_ok(tfm_search_run(search, &(tfm_request){.n = 1, .sources = &t.source, .prefixes = &t.prefix}, &error),
                  error);
     return search;

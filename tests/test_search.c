@@ -24,7 +24,9 @@ static tfm_search *search_of(const tfm_decoder_options *options)
 {
     tfm_search *search;
 
-    ck_assert_ok(tfm_search_create(&search, &g.transformer, g.pool, options, &g.allocator, &error), error);
+    ck_assert_ok(tfm_search_create(&search, &(tfm_member){.transformer = g.transformer}, 1, g.pool, options,
+                                   &g.allocator, &error),
+                 error);
     return search;
 }
 
@@ -332,7 +334,7 @@ START_TEST(steps_call_no_allocator)
     o.progress = watch_progress;
     o.progress_user = &w;
     random_model(6);
-    ck_assert_ok(tfm_search_create(&s, &g.transformer, g.pool, &o, &a, &error), error);
+    ck_assert_ok(tfm_search_create(&s, &(tfm_member){.transformer = g.transformer}, 1, g.pool, &o, &a, &error), error);
     ck_assert_ok(tfm_search_run(s, &(tfm_request){.n = 2, .sources = golden_sources}, &error), error); /* one batch */
     ck_assert_uint_gt(w.steps, 2);
     ck_assert_uint_eq(w.most, 0);

@@ -1,4 +1,4 @@
-/* tfm score: what a model thinks of given translations. */
+/* tfm score: what a model, or several, think of given translations. */
 #include "commands.h"
 #include "console.h"
 #include "links.h"
@@ -12,8 +12,9 @@
 enum { CHUNK_PAIRS = 1024 };
 
 typedef struct score_args {
-    const char *model, *src, *tgt;
-    uint32_t per_token, replace_invalid, skip_checksum;
+    ensemble_args models;
+    const char *src, *tgt;
+    uint32_t per_token, replace_invalid;
     links_args links;
     tfm_decoder_options decoder;
 } score_args;
@@ -22,14 +23,13 @@ typedef struct score_args {
 
 static const option_row rows[] = {
     {.kind = OPTION_HEADING, .help = "Options"},
-    {"model", "FILE", "of 'tfm train' or 'tfm quantize', or a checkpoint", OPTION_TEXT, .required = true, AT(model)},
+    ENSEMBLE_ROWS(score_args, models),
     {"src", "FILE", "source side, one sentence a line", OPTION_TEXT, .required = true, AT(src)},
     {"tgt", "FILE", "target side: line i is a translation of line i of --src", OPTION_TEXT, .required = true, AT(tgt)},
     {"per-token", NULL, "after each sum, a tab and the log-probability of each token, the end of the sentence included",
      OPTION_FLAG, AT(per_token)},
     LINKS_ROWS(score_args, links),
     {"replace-invalid", NULL, "invalid UTF-8 becomes U+FFFD instead of an error", OPTION_FLAG, AT(replace_invalid)},
-    {"skip-checksum", NULL, SKIP_CHECKSUM_HELP, OPTION_FLAG, AT(skip_checksum)},
     {"dtype", "f32|bf16|int8", "type of weights and arithmetic; a quantised model is always int8", OPTION_CHOICE,
      AT(decoder.dtype)},
     {"batch-tokens", "N", "source tokens read together", OPTION_U32, .low = 1, AT(decoder.batch_tokens)},
@@ -42,7 +42,7 @@ static const option_row rows[] = {
 typedef struct scoring {
     const score_args *args;
     text_lines src, tgt;
-    tfm_model *model;
+    ensemble models;
     tfm_decoder *decoder;
     links links;
     double sum; /* log-probability of all tokens */
@@ -100,18 +100,16 @@ static int run(void *place, const string_list *operands)
     scoring s = {.args = args};
     int code = links_begin(&s.links, &args->decoder, &args->links);
     if (code) return code;
-    if (model_load(&s.model, args->model, args->skip_checksum, &s.error) ||
-        tfm_decoder_create(&s.decoder, s.model, &args->decoder, &s.error))
+    code = ensemble_load(&s.models, &args->models);
+    if (!code && ensemble_decoder(&s.decoder, &s.models, &args->decoder, &s.error))
         code = console_fail("%s", s.error.message);
-    else if (!tfm_model_tokenizer(s.model))
-        code = console_fail("%s has no tokenizer, so it cannot read text", args->model);
-    else if (!text_pairs_read(&s.src, &s.tgt, args->src, args->tgt, args->replace_invalid)) code = EXIT_FAILURE;
+    if (!code && !text_pairs_read(&s.src, &s.tgt, args->src, args->tgt, args->replace_invalid)) code = EXIT_FAILURE;
     if (!code) code = score_all(&s);
     text_lines_clear(&s.src);
     text_lines_clear(&s.tgt);
     links_free(&s.links);
     tfm_decoder_free(s.decoder);
-    tfm_model_free(s.model);
+    ensemble_free(&s.models);
     return code;
 }
 

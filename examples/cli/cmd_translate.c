@@ -18,9 +18,10 @@ enum {
 };
 
 typedef struct translate_args {
-    const char *model, *input, *output, *prefixes, *terms;
+    ensemble_args models;
+    const char *input, *output, *prefixes, *terms;
     uint32_t n_best; /* 0: plain lines */
-    uint32_t scores, token_scores, stats, replace_invalid, skip_checksum, stop, forbid_unknown, stream;
+    uint32_t scores, token_scores, stats, replace_invalid, stop, forbid_unknown, stream;
     string_list forbid, placeholders;
     links_args links;
     tfm_decoder_options decoder;
@@ -30,7 +31,7 @@ typedef struct translate_args {
 
 static const option_row rows[] = {
     {.kind = OPTION_HEADING, .help = "Files"},
-    {"model", "FILE", "of 'tfm train' or 'tfm quantize', or a checkpoint", OPTION_TEXT, .required = true, AT(model)},
+    ENSEMBLE_ROWS(translate_args, models),
     {"input", "FILE", "lines to translate, plain or gzip; default: standard input", OPTION_TEXT, AT(input)},
     {"prefixes", "FILE", "line i is how the translation of line i begins; an empty one leaves it open", OPTION_TEXT,
      AT(prefixes)},
@@ -45,7 +46,6 @@ static const option_row rows[] = {
     {"output", "FILE", "written as FILE.part and renamed when complete; default: standard output", OPTION_TEXT,
      AT(output)},
     {"replace-invalid", NULL, "invalid UTF-8 becomes U+FFFD instead of an error", OPTION_FLAG, AT(replace_invalid)},
-    {"skip-checksum", NULL, SKIP_CHECKSUM_HELP, OPTION_FLAG, AT(skip_checksum)},
 
     {.kind = OPTION_HEADING, .help = "Search (section 6.1 of the paper)"},
     {"beam", "N", "hypotheses kept for each sentence; 1 is greedy", OPTION_U32, .low = 1, .high = 1024,
@@ -123,7 +123,7 @@ static const option_row rows[] = {
 
 typedef struct translation {
     const translate_args *args;
-    tfm_model *model;
+    ensemble models;
     tfm_decoder *decoder;
     text_reader input, prefixes, terms; /* these: open with --prefixes, --terms */
     text_writer output;
@@ -344,10 +344,10 @@ static int create_decoder(translation *t)
     int code = EXIT_SUCCESS;
     if (args->forbid_unknown) phrases_add_id(&forbidden, TFM_UNK);
     for (size_t i = 0; !code && i < args->forbid.size; i++)
-        code = phrases_add(&forbidden, tfm_model_tokenizer(t->model), args->forbid.items[i]);
+        code = phrases_add(&forbidden, tfm_model_tokenizer(t->models.models[0]), args->forbid.items[i]);
     o.forbidden = forbidden.items;
     o.n_forbidden = forbidden.size;
-    if (!code && tfm_decoder_create(&t->decoder, t->model, &o, &t->error)) code = console_fail("%s", t->error.message);
+    if (!code && ensemble_decoder(&t->decoder, &t->models, &o, &t->error)) code = console_fail("%s", t->error.message);
     phrases_free(&forbidden);
     return code;
 }
@@ -356,8 +356,8 @@ static int open_all(translation *t)
 {
     const translate_args *args = t->args;
     const double began = clock_seconds();
-    if (model_load(&t->model, args->model, args->skip_checksum, &t->error)) return console_fail("%s", t->error.message);
-    if (!tfm_model_tokenizer(t->model)) return console_fail("%s has no tokenizer, so it cannot read text", args->model);
+    const int code = ensemble_load(&t->models, &args->models);
+    if (code) return code;
     if (create_decoder(t)) return EXIT_FAILURE;
     t->load_seconds = clock_seconds() - began;
     if (!text_reader_open(&t->input, args->input ? args->input : "-", args->replace_invalid)) return EXIT_FAILURE;
@@ -422,7 +422,7 @@ static int run(void *place, const string_list *operands)
     }
     code = open_all(&t);
     if (!code) code = translate_all(&t);
-    if (!text_writer_close(&t.output, !code)) code = EXIT_FAILURE;
+    if (!text_writer_close(&t.output, !code) && !code) code = EXIT_FAILURE;
     if (!code) count_limits(&t);
     if (!code && args->stats) print_stats(&t);
     samples_free(&t.latencies);
@@ -437,7 +437,7 @@ static int run(void *place, const string_list *operands)
     text_lines_clear(&t.chunk_placeholders);
     patterns_free(&t.patterns);
     tfm_decoder_free(t.decoder);
-    tfm_model_free(t.model);
+    ensemble_free(&t.models);
     return code;
 }
 
@@ -453,6 +453,7 @@ const command command_translate = {
                 "  echo 'a man rides a bicycle' | tfm translate --model en-de.tfm --beam 1\n"
                 "  tfm translate --model en-de.tfm --beam 1 --stream\n"
                 "  tfm translate --model en-de.tfm --dtype int8 --beam 1 < test.en > test.out\n"
+                "  tfm translate --model en-de.1.tfm --model en-de.2.tfm --weights 0.6,0.4 < test.en > test.out\n"
                 "  tfm translate --model en-de.tfm --no-repeat-ngram 3 --forbid-unknown < test.en > test.out\n"
                 "  tfm translate --model en-de.tfm --alignment < test.en | sed 's/.* ||| //' > test.links\n"
                 "  tfm translate --model en-de.tfm --input test.en.gz --nbest 4 --stats > test.nbest\n",

@@ -1,7 +1,8 @@
-/* --preset, --set and --skip-checksum, the same for every command that makes a configuration or reads a model. */
+/* Options that are the same for every command that makes a configuration or reads models. */
 #include "model_args.h"
 #include "console.h"
 
+#include <float.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +47,50 @@ tfm_status model_load(tfm_model **out, const char *path, uint32_t skip_checksum,
     tfm_load_options_init(&o, sizeof o);
     o.skip_checksum = skip_checksum;
     return tfm_model_load(out, path, &o, error);
+}
+
+/* Numbers of at least 0 between commas, one for each model. */
+static int read_weights(ensemble *e, const ensemble_args *args)
+{
+    const char *at = args->weights;
+    memory_grow(&e->weights, &e->weight_capacity, args->paths.size, sizeof *e->weights);
+    for (size_t i = 0; i < args->paths.size; i++) {
+        char *end;
+        const double weight = strtod(at, &end);
+        if (end == at || !(weight >= 0 && weight <= FLT_MAX) || *end != (i + 1 < args->paths.size ? ',' : '\0'))
+            return console_usage(
+                "--weights is '%s', not %zu numbers of at least 0 between commas, one for each --model", args->weights,
+                args->paths.size);
+        e->weights[i] = (float)weight;
+        at = end + 1;
+    }
+    return EXIT_SUCCESS;
+}
+
+int ensemble_load(ensemble *e, const ensemble_args *args)
+{
+    tfm_error error;
+    const int code = args->weights ? read_weights(e, args) : EXIT_SUCCESS;
+    if (code) return code;
+    memory_grow(&e->models, &e->capacity, args->paths.size, sizeof *e->models);
+    for (; e->n < args->paths.size; e->n++)
+        if (model_load(&e->models[e->n], args->paths.items[e->n], args->skip_checksum, &error))
+            return console_fail("%s", error.message);
+    if (!tfm_model_tokenizer(e->models[0]))
+        return console_fail("%s has no tokenizer, so it cannot read text", args->paths.items[0]);
+    return EXIT_SUCCESS;
+}
+
+tfm_status ensemble_decoder(tfm_decoder **out, const ensemble *e, const tfm_decoder_options *options, tfm_error *error)
+{
+    return tfm_decoder_create_ensemble(out, (const tfm_model *const *)e->models, e->weights, e->n, options, error);
+}
+
+void ensemble_free(ensemble *e)
+{
+    while (e->n > 0) tfm_model_free(e->models[--e->n]);
+    free(e->models);
+    free(e->weights);
 }
 
 uint32_t tokenizer_kind(uint32_t choice)

@@ -5,19 +5,45 @@
 
 #include <math.h>
 
-static tfm_status begin(tfm_decoder *d, tfm_error *error)
+static tfm_status begin(tfm_decoder *d, const tfm_model *const *models, const float *weights, size_t n,
+                        tfm_error *error)
 {
     const tfm_allocator *a = &d->allocator;
-    tfm_transformer transformer = d->model->transformer;
+    tfm_member members[TFM_MOST_MODELS];
     const tfm_inference *packed;
     tfm_status status = tfm_pool_create(&d->pool, d->options.n_threads, a, error);
 
-    if (!status) status = tfm_inference_store_get(d->model->packed, &packed, d->options.dtype, d->pool, error);
-    if (status) return status;
-    transformer.weights = &packed->weights;
-    status = tfm_search_create(&d->search, &transformer, d->pool, &d->options, a, error);
+    for (size_t i = 0; !status && i < n; i++) {
+        members[i] = (tfm_member){models[i]->transformer, .log_weight = tfm_decoder_log_weight(weights, n, i)};
+        status = tfm_inference_store_get(models[i]->packed, &packed, d->options.dtype, d->pool, error);
+        if (!status) members[i].transformer.weights = &packed->weights;
+    }
+    if (!status) status = tfm_search_create(&d->search, members, n, d->pool, &d->options, a, error);
     if (!status) status = tfm_score_create(&d->score, tfm_search_workspace(d->search), error);
     if (!status) status = tfm_aligner_create(&d->aligner, tfm_search_workspace(d->search), a, error);
+    return status;
+}
+
+/* n is in its range. */
+static tfm_status create(tfm_decoder **out, const tfm_model *const *models, const float *weights, size_t n,
+                         const tfm_decoder_options *options, tfm_error *error)
+{
+    tfm_decoder_options o;
+    tfm_status status = tfm_decoder_options_read(&o, options, &models[0]->weights.options, error);
+    tfm_decoder *d;
+
+    if (!status) status = tfm_decoder_check_models(models, weights, n, &o, error);
+    if (status) return status;
+    const tfm_allocator a = tfm_allocator_or_default(o.allocator);
+    d = tfm_alloc(&a, 1, sizeof *d);
+    if (!d) return tfm_fail(error, TFM_E_NOMEM, "decoder: no memory for %zu bytes", sizeof *d);
+    *d = (tfm_decoder){.allocator = a, .options = o, .model = models[0]};
+    d->sources.allocator = d->targets.allocator = d->terms.allocator = a;
+    d->placeholders.encoded.allocator = d->placeholders.text.allocator = a;
+    d->parts.allocator = d->parts.trial.allocator = a;
+    status = begin(d, models, weights, n, error);
+    if (status) tfm_decoder_free(d);
+    else *out = d;
     return status;
 }
 
@@ -25,27 +51,26 @@ tfm_status tfm_decoder_create(tfm_decoder **out, const tfm_model *model, const t
                               tfm_error *error)
 {
     TFM_OWN_ARITHMETIC;
-    tfm_decoder_options o;
-    tfm_status status;
-    tfm_decoder *d;
 
     if (!out) return tfm_fail(error, TFM_E_INVALID, "out is NULL");
     *out = NULL;
     if (!model) return tfm_fail(error, TFM_E_INVALID, "model is NULL");
-    status = tfm_decoder_options_read(&o, options, &model->weights.options, error);
-    if (!status && o.dtype == TFM_DTYPE_BF16) status = tfm_model_need_floats(model, "translate in bfloat16 with", error);
-    if (status) return status;
-    const tfm_allocator a = tfm_allocator_or_default(o.allocator);
-    d = tfm_alloc(&a, 1, sizeof *d);
-    if (!d) return tfm_fail(error, TFM_E_NOMEM, "decoder: no memory for %zu bytes", sizeof *d);
-    *d = (tfm_decoder){.allocator = a, .options = o, .model = model};
-    d->sources.allocator = d->targets.allocator = d->terms.allocator = a;
-    d->placeholders.encoded.allocator = d->placeholders.text.allocator = a;
-    d->parts.allocator = d->parts.trial.allocator = a;
-    status = begin(d, error);
-    if (status) tfm_decoder_free(d);
-    else *out = d;
-    return status;
+    return create(out, &model, NULL, 1, options, error);
+}
+
+tfm_status tfm_decoder_create_ensemble(tfm_decoder **out, const tfm_model *const *models, const float *weights,
+                                       size_t n_models, const tfm_decoder_options *options, tfm_error *error)
+{
+    TFM_OWN_ARITHMETIC;
+
+    if (!out) return tfm_fail(error, TFM_E_INVALID, "out is NULL");
+    *out = NULL;
+    if (!models) return tfm_fail(error, TFM_E_INVALID, "models is NULL");
+    if (!n_models || n_models > TFM_MOST_MODELS)
+        return tfm_fail(error, TFM_E_INVALID, "n_models is %zu, not in 1..%d", n_models, TFM_MOST_MODELS);
+    for (size_t i = 0; i < n_models; i++)
+        if (!models[i]) return tfm_fail(error, TFM_E_INVALID, "model %zu is NULL", i);
+    return create(out, models, weights, n_models, options, error);
 }
 
 void tfm_decoder_free(tfm_decoder *decoder)

@@ -18,7 +18,7 @@ typedef struct tfm_span {
 struct tfm_decoder {
     tfm_allocator allocator;
     tfm_decoder_options options;
-    const tfm_model *model;
+    const tfm_model *model; /* the first, when several decode together */
     tfm_pool *pool;
     tfm_search *search;
     tfm_score *score; /* works in the memory of search */
@@ -40,6 +40,13 @@ struct tfm_decoder {
 /* Reads a caller's options over the defaults, and refuses what the model cannot do. */
 tfm_status tfm_decoder_options_read(tfm_decoder_options *to, const tfm_decoder_options *from,
                                     const tfm_model_options *model, tfm_error *error);
+
+enum { TFM_MOST_MODELS = 64 };
+/* May these models decode together, with such weights, which may be NULL, and options, which were read? */
+tfm_status tfm_decoder_check_models(const tfm_model *const *models, const float *weights, size_t n,
+                                    const tfm_decoder_options *options, tfm_error *error);
+/* Log of model i's weight, of n that sum to 1. */
+float tfm_decoder_log_weight(const float *weights, size_t n, size_t i);
 
 /* Is there a tokenizer, and are there lines? name: theirs, for the error. */
 tfm_status tfm_decoder_check_text(const tfm_decoder *d, const void *lines, size_t n, const char *name, tfm_error *error);

@@ -174,6 +174,13 @@ static void scale_less(const void *args)
     b->kernels->scale_less(b->z, VOCAB, 0.5f, 1e-6f);
 }
 
+/* Grows by log 2 at most, which is taken off again. */
+static void log_add(const void *args)
+{
+    const bench *b = args;
+    b->kernels->log_add(b->z, 0.7f, b->w, 0.7f, VOCAB);
+}
+
 /* The gradient is w; the moments stand where they go. */
 static void adam(const void *args)
 {
@@ -244,6 +251,7 @@ static const struct inner_loop {
     {"log-sum-exp", "37000", log_sum_exp, ROWS(5, VOCAB), ROWS(4, VOCAB)},
     {"exponentials", "37000", exponentials, ROWS(5, VOCAB), ROWS(8, VOCAB)},
     {"scale less", "37000", scale_less, ROWS(2, VOCAB), ROWS(8, VOCAB)},
+    {"log add", "37000", log_add, ROWS(24, VOCAB), ROWS(12, VOCAB)},
     {"Adam", "4096", adam, ROWS(13, STREAM), ROWS(28, STREAM)},
 };
 

@@ -54,8 +54,8 @@ typedef struct batch {
     size_t n, source_rows, target_rows;
     tfm_pack source, target;
     int32_t *labels; /* [target_rows] */
-    float *logprobs; /* [target_rows] */
-    bool scored;     /* logprobs are wanted */
+    float *logprobs, *more; /* [target_rows]; more: of the members behind the first, one after the other */
+    bool scored;            /* logprobs are wanted */
     size_t cells;    /* of all pairs' target x source */
     size_t *at;      /* [n] where in heads a pair's weights begin */
     float *heads;    /* NULL: no alignments */
@@ -63,7 +63,7 @@ typedef struct batch {
 
 static size_t heads_of(const tfm_workspace *w)
 {
-    return w->transformer.weights->options.n_heads;
+    return tfm_workspace_model(w)->n_heads;
 }
 
 static bool aligned(const tfm_workspace *w)
@@ -79,6 +79,7 @@ static void plan(batch *b, tfm_arena *arena)
     tfm_pack_plan(&b->target, arena, b->n, b->target_rows);
     b->labels = tfm_arena_take(arena, b->target_rows, sizeof *b->labels);
     b->logprobs = tfm_arena_floats(arena, b->target_rows, 1);
+    if (b->w->n_members > 1) b->more = tfm_arena_floats(arena, b->target_rows, 1);
     if (!aligned(b->w)) return;
     if (!tfm_mul(b->cells, heads_of(b->w), &weights)) arena->bad = true;
     b->at = tfm_arena_take(arena, b->n, sizeof *b->at);
@@ -103,24 +104,38 @@ static void fill(batch *b)
     }
 }
 
-static void forward(batch *b)
+/* The pairs through member i. */
+static void forward_member(batch *b, size_t i)
 {
-    const tfm_transformer *t = &b->w->transformer;
+    const tfm_transformer *t = &b->w->members[i].transformer;
     tfm_run *run = &b->w->run;
     const size_t d = t->weights->options.d_model;
     const tfm_tokens source = tfm_pack_tokens(&b->source), target = tfm_pack_tokens(&b->target);
     tfm_value *memory = tfm_value_new(run, b->source_rows, d), *hidden = tfm_value_new(run, b->target_rows, d);
     const uint32_t layer = tfm_alignment_layer(&b->w->options, t->weights->options.n_decoder_layers);
-    const tfm_shown shown = {.kind = TFM_ATTENTION_CROSS, .layer = layer, .to = b->heads, .at = b->at};
+    const tfm_shown shown = {.kind = TFM_ATTENTION_CROSS, .layer = layer, .to = i ? NULL : b->heads, .at = b->at};
     double loss, nll;
 
     tfm_forward_encoder(run, memory, t, &source);
     tfm_forward_decoder_shown(run, hidden, t, memory, &source.segments, &target, &shown);
     if (!b->scored) return;
-    tfm_op_loss(
-        run, hidden,
-        &(tfm_loss){
-            .output = &t->weights->output, .labels = b->labels, .logprobs = b->logprobs, .loss = &loss, .nll = &nll});
+    tfm_op_loss(run, hidden,
+                &(tfm_loss){.output = &t->weights->output,
+                            .labels = b->labels,
+                            .logprobs = i ? b->more : b->logprobs,
+                            .loss = &loss,
+                            .nll = &nll});
+    if (i) tfm_ensemble_add(run, b->w->members, i, b->logprobs, b->more, b->target_rows);
+}
+
+static void forward(batch *b)
+{
+    const tfm_mark mark = tfm_run_mark(&b->w->run);
+
+    for (size_t i = 0; i < (b->scored ? b->w->n_members : 1); i++) {
+        forward_member(b, i);
+        tfm_run_release(&b->w->run, mark);
+    }
 }
 
 static tfm_status no_memory(const batch *b, tfm_error *error)
@@ -288,7 +303,7 @@ tfm_status tfm_score_attention(tfm_score *score, tfm_ids source, tfm_ids target,
                                const float **weights, size_t shape[4], tfm_error *error)
 {
     tfm_workspace *w = score->w;
-    const tfm_model_options *o = &w->transformer.weights->options;
+    const tfm_model_options *o = tfm_workspace_model(w);
     const tfm_order only = {1, 0};
     batch b = {.w = w,
                .sources = &source,
@@ -309,10 +324,10 @@ tfm_status tfm_score_attention(tfm_score *score, tfm_ids source, tfm_ids target,
     if (status) return status;
     const tfm_tokens s = tfm_pack_tokens(&b.source), t = tfm_pack_tokens(&b.target);
     tfm_run_measure(&w->run, false);
-    tfm_forward_attention(&w->run, &w->transformer, &s, &t, kind, layer, all);
+    tfm_forward_attention(&w->run, &w->members->transformer, &s, &t, kind, layer, all);
     if (w->run.bad || w->run.arena.bad || !tfm_run_place(&w->run, w->run.arena.peak, false))
         return no_memory(&b, error);
-    tfm_forward_attention(&w->run, &w->transformer, &s, &t, kind, layer, all);
+    tfm_forward_attention(&w->run, &w->members->transformer, &s, &t, kind, layer, all);
     *weights = all;
     memcpy(shape, (size_t[]){n_layers, o->n_heads, m, n}, 4 * sizeof *shape);
     return TFM_OK;

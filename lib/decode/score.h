@@ -1,4 +1,4 @@
-/* Reading pairs with the model (teacher forcing): log-probabilities of targets, and attention weights. */
+/* Reading pairs with the models (teacher forcing): log-probabilities of targets, and attention weights. */
 #ifndef TFM_SCORE_H
 #define TFM_SCORE_H
 
@@ -13,7 +13,7 @@ void tfm_score_free(tfm_score *score);
 /* log p of each target token. The options' progress function is called after each batch. */
 tfm_status tfm_score_run(tfm_score *score, const tfm_ids *sources, const tfm_ids *targets, size_t n, tfm_error *error);
 
-/* Aligns the pairs, as the options say, without their probabilities. */
+/* Aligns the pairs, as the options say, without their probabilities: by the first model alone. */
 tfm_status tfm_score_align(tfm_score *score, const tfm_ids *sources, const tfm_ids *targets, size_t n, tfm_error *error);
 
 /* Forgets the results, as a run that fails does. */
@@ -26,8 +26,8 @@ const float *tfm_score_tokens(const tfm_score *score, size_t pair, size_t *n);
  * when it is empty, or when the options ask for none. Lent until the next. */
 const float *tfm_score_alignment(const tfm_score *score, size_t pair, size_t *rows, size_t *cols);
 
-/* Weights [layers][heads][rows][cols], which shape receives, of one layer or of TFM_EVERY_LAYER; lent until the next call. kind and
- * layer exist; the sequences are not empty. */
+/* Weights [layers][heads][rows][cols], which shape receives, of one layer or of TFM_EVERY_LAYER, of the first
+ * model; lent until the next call. kind and layer exist; the sequences are not empty. */
 tfm_status tfm_score_attention(tfm_score *score, tfm_ids source, tfm_ids target, uint32_t kind, uint32_t layer,
                                const float **weights, size_t shape[4], tfm_error *error);
 

@@ -35,11 +35,11 @@ struct tfm_search {
     size_t certain_capacity;
 };
 
-tfm_status tfm_search_create(tfm_search **out, const tfm_transformer *transformer, tfm_pool *pool,
+tfm_status tfm_search_create(tfm_search **out, const tfm_member *members, size_t n, tfm_pool *pool,
                              const tfm_decoder_options *options, const tfm_allocator *allocator, tfm_error *error)
 {
     tfm_workspace *w;
-    tfm_status status = tfm_workspace_create(&w, transformer, pool, options, allocator, error);
+    tfm_status status = tfm_workspace_create(&w, members, n, pool, options, allocator, error);
 
     *out = NULL;
     if (status) return status;
@@ -49,7 +49,7 @@ tfm_status tfm_search_create(tfm_search **out, const tfm_transformer *transforme
         return tfm_fail(error, TFM_E_NOMEM, "decoder: no memory for %zu bytes", sizeof **out);
     }
     (*out)->w = w;
-    const int32_t eos = (int32_t)transformer->weights->options.eos_id;
+    const int32_t eos = (int32_t)tfm_workspace_model(w)->eos_id;
     status = tfm_masks_create(&(*out)->masks, &w->options, eos, &w->allocator, error);
     if (!status) return TFM_OK;
     tfm_search_free(*out);
@@ -140,7 +140,7 @@ static tfm_status no_room(const tfm_search *s, tfm_error *error)
 
 static tfm_status check_prefix(const tfm_workspace *w, tfm_ids prefix, size_t index, size_t source, tfm_error *error)
 {
-    const tfm_model_options *o = &w->transformer.weights->options;
+    const tfm_model_options *o = tfm_workspace_model(w);
     const size_t longest = tfm_search_longest_output(w, source);
 
     if (source && prefix.size >= longest)

@@ -1,4 +1,4 @@
-/* Translation of many sentences by beam search with the model. */
+/* Translation of many sentences by beam search with the models. */
 #ifndef TFM_SEARCH_H
 #define TFM_SEARCH_H
 
@@ -24,7 +24,7 @@ typedef struct tfm_search_watch {
 } tfm_search_watch;
 
 /* As tfm_workspace_create(), whose workspace it owns. */
-tfm_status tfm_search_create(tfm_search **out, const tfm_transformer *transformer, tfm_pool *pool,
+tfm_status tfm_search_create(tfm_search **out, const tfm_member *members, size_t n, tfm_pool *pool,
                              const tfm_decoder_options *options, const tfm_allocator *allocator, tfm_error *error);
 void tfm_search_free(tfm_search *search);
 

@@ -152,7 +152,7 @@ static float *covered(const batch *b, const view *v, size_t sentence, size_t hyp
 static tfm_shown shown(const batch *b)
 {
     const tfm_workspace *w = b->w;
-    const tfm_model_options *o = &w->transformer.weights->options;
+    const tfm_model_options *o = tfm_workspace_model(w);
     size_t at = 0;
 
     if (!b->heads) return (tfm_shown){.to = NULL};
@@ -173,8 +173,8 @@ static void cover(const batch *b, size_t sentence)
 
     for (size_t i = 0; i < rows; i++) {
         float *sum = covered(b, v, sentence, i);
-        tfm_alignment_add(sum, o, b->heads + b->heads_at[sentence], b->w->transformer.weights->options.n_heads, rows,
-                          tokens, i);
+        tfm_alignment_add(sum, o, b->heads + b->heads_at[sentence], tfm_workspace_model(b->w)->n_heads, rows, tokens,
+                          i);
         b->coverage[first + i] = tfm_coverage_penalty(o, sum, tokens);
     }
     b->slot[b->live[sentence]].beam.coverage = b->coverage + first;
@@ -220,12 +220,16 @@ static tfm_step described(const batch *b)
 void tfm_search_batch_compute(batch *b)
 {
     tfm_workspace *w = b->w;
-    const tfm_step step = described(b);
+    tfm_step step = described(b);
     const tfm_mark mark = tfm_run_mark(&w->run);
-    tfm_value *hidden = tfm_value_new(&w->run, step.n, w->transformer.weights->options.d_model);
 
-    tfm_forward_step(&w->run, hidden, &w->transformer, &b->cache, &step);
-    tfm_forward_logits(&w->run, &w->transformer, hidden, choose_rows, b);
+    for (size_t i = 0; i < w->n_members; i++) {
+        const tfm_transformer *t = &w->members[i].transformer;
+        b->hidden[i] = tfm_value_new(&w->run, step.n, t->weights->options.d_model);
+        tfm_forward_step(&w->run, b->hidden[i], t, &b->caches[i], &step);
+        step.shown.to = NULL; /* but for the first */
+    }
+    tfm_ensemble_logits(&w->run, w->members, w->n_members, b->hidden, choose_rows, b);
     tfm_run_rows(&w->run, advance_sentences, b, b->n_live, SENTENCES);
     tfm_run_release(&w->run, mark);
 }
@@ -326,11 +330,14 @@ void tfm_search_batch_encode(batch *b, const uint32_t *rows)
     tfm_workspace *w = b->w;
     const tfm_tokens source = tfm_pack_tokens(&b->source);
     const tfm_mark mark = tfm_run_mark(&w->run);
-    tfm_value *memory = tfm_value_new(&w->run, b->source.offset[b->source.n], w->transformer.weights->options.d_model);
 
-    tfm_forward_encoder(&w->run, memory, &w->transformer, &source);
-    tfm_cache_add(&w->run, &b->cache, &w->transformer, memory, rows);
-    tfm_run_release(&w->run, mark);
+    for (size_t i = 0; i < w->n_members; i++) {
+        const tfm_transformer *t = &w->members[i].transformer;
+        tfm_value *memory = tfm_value_new(&w->run, b->source.offset[b->source.n], t->weights->options.d_model);
+        tfm_forward_encoder(&w->run, memory, t, &source);
+        tfm_cache_add(&w->run, &b->caches[i], t, memory, rows);
+        tfm_run_release(&w->run, mark);
+    }
 }
 
 bool tfm_search_batch_admit(batch *b)

@@ -56,7 +56,8 @@ typedef struct tfm_search_batch {
     tfm_search_slot *slot;
     size_t *live, n_live, *ended, n_ended, *idle, n_idle; /* slots */
     tfm_pack source;                                      /* of the sentences that are admitted */
-    tfm_cache cache;
+    tfm_cache *caches;  /* of each member */
+    tfm_value **hidden; /* the same, of the step under way */
     tfm_free_rows self, cross;
     uint64_t *seen, now; /* [rows of self] when a row was last counted as used */
     /* the next step, and room for the one after it */

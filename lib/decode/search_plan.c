@@ -45,7 +45,7 @@ size_t tfm_search_longest_output(const tfm_workspace *w, size_t source)
 static size_t width_of(const tfm_workspace *w)
 {
     if (!tfm_sampling_asked(&w->options)) return tfm_beam_width(&w->options);
-    return tfm_sampling_width(&w->options, w->transformer.weights->options.vocab_size);
+    return tfm_sampling_width(&w->options, tfm_workspace_model(w)->vocab_size);
 }
 
 /* Limits of the batch: the longest sentence fits always, and no more is had than all sentences need. */
@@ -92,7 +92,7 @@ static void plan_coverage(batch *b, tfm_arena *arena)
     size_t cells;
 
     if (!tfm_mul(b->source_rows, w->options.beam, &cells)) arena->bad = true;
-    b->heads = tfm_arena_floats(arena, w->transformer.weights->options.n_heads, cells);
+    b->heads = tfm_arena_floats(arena, tfm_workspace_model(w)->n_heads, cells);
     b->heads_at = tfm_arena_take(arena, b->slots, sizeof *b->heads_at);
     b->coverage = tfm_arena_take(arena, b->most_rows, sizeof *b->coverage);
     b->view.covered = tfm_arena_floats(arena, cells, 1);
@@ -113,10 +113,22 @@ static void plan_choice(batch *b, tfm_arena *arena)
     b->pasts = b->terms ? tfm_arena_take(arena, b->most_rows, sizeof *b->pasts) : NULL;
 }
 
+static void plan_caches(batch *b, tfm_arena *arena)
+{
+    b->caches = tfm_arena_take(arena, b->w->n_members, sizeof *b->caches);
+    b->hidden = tfm_arena_take(arena, b->w->n_members, sizeof(tfm_value *));
+    for (size_t i = 0; i < b->w->n_members; i++) {
+        const size_t layers = b->w->members[i].transformer.weights->options.n_decoder_layers;
+        const tfm_cache cache = {.self = tfm_arena_take(arena, layers, sizeof *cache.self),
+                                 .cross = tfm_arena_take(arena, layers, sizeof *cache.cross)};
+        if (arena->base && !arena->bad) b->caches[i] = cache;
+    }
+}
+
 static void plan(batch *b, tfm_arena *arena)
 {
     const tfm_workspace *w = b->w;
-    const size_t layers = w->transformer.weights->options.n_decoder_layers, self_rows = b->outputs * w->options.beam;
+    const size_t self_rows = b->outputs * w->options.beam;
 
     b->slot = tfm_arena_take(arena, b->slots, sizeof *b->slot);
     for (size_t i = 0; i < b->slots; i++) {
@@ -128,8 +140,7 @@ static void plan(batch *b, tfm_arena *arena)
     b->ended = tfm_arena_take(arena, b->slots, sizeof *b->ended);
     b->idle = tfm_arena_take(arena, b->slots, sizeof *b->idle);
     tfm_pack_plan(&b->source, arena, b->slots, b->source_rows);
-    b->cache.self = tfm_arena_take(arena, layers, sizeof *b->cache.self);
-    b->cache.cross = tfm_arena_take(arena, layers, sizeof *b->cache.cross);
+    plan_caches(b, arena);
     b->self.rows = tfm_arena_take(arena, self_rows, sizeof *b->self.rows);
     b->cross.rows = tfm_arena_take(arena, b->source_rows, sizeof *b->cross.rows);
     b->seen = tfm_arena_take(arena, self_rows, sizeof *b->seen);
@@ -169,9 +180,13 @@ static void pack_largest(batch *b)
     p->offset[p->n] = b->source_rows;
 }
 
-static void reserve_cache(batch *b)
+static void reserve_caches(batch *b)
 {
-    tfm_cache_begin(&b->w->run, &b->cache, &b->w->transformer, b->outputs * b->w->options.beam, b->source_rows);
+    tfm_workspace *w = b->w;
+
+    for (size_t i = 0; i < w->n_members; i++)
+        tfm_cache_begin(&w->run, &b->caches[i], &w->members[i].transformer, b->outputs * w->options.beam,
+                        b->source_rows);
 }
 
 /* The row with the lowest number on top, so that as little memory as possible is ever touched. */
@@ -212,13 +227,13 @@ tfm_status tfm_search_batch_begin(batch *b, tfm_error *error)
     if (arena.bad || !tfm_block_reserve(&w->block, &w->allocator, arena.peak, &arena)) return no_memory(b, error);
     plan(b, &arena);
     tfm_run_measure(&w->run, false);
-    reserve_cache(b);
+    reserve_caches(b);
     pack_largest(b);
     tfm_search_batch_encode(b, NULL);
     describe_largest(b);
     tfm_search_batch_compute(b);
     if (w->run.bad || w->run.arena.bad || !tfm_run_place(&w->run, w->run.arena.peak, false)) return no_memory(b, error);
-    reserve_cache(b);
+    reserve_caches(b);
     clear(b);
     return tfm_workspace_reach(w, longer(b->longest, b->order[0].length), error);
 }

@@ -1,7 +1,7 @@
-/* The model, the run and the batches that search and scoring share. */
+/* The models, the run and the batches that search and scoring share. */
 #include "decode/workspace.h"
 
-tfm_status tfm_workspace_create(tfm_workspace **out, const tfm_transformer *transformer, tfm_pool *pool,
+tfm_status tfm_workspace_create(tfm_workspace **out, const tfm_member *members, size_t n, tfm_pool *pool,
                                 const tfm_decoder_options *options, const tfm_allocator *allocator, tfm_error *error)
 {
     const tfm_allocator a = *allocator;
@@ -12,8 +12,11 @@ tfm_status tfm_workspace_create(tfm_workspace **out, const tfm_transformer *tran
     if (!w) return tfm_fail(error, TFM_E_NOMEM, "decoder: no memory for %zu bytes", sizeof *w);
     w->allocator = a;
     w->options = *options;
-    w->transformer = *transformer;
-    status = tfm_run_create(&w->run, pool, tfm_kernels_for(tfm_cpu_flags()), &a, error);
+    w->members = tfm_alloc(&a, n, sizeof *w->members);
+    if (w->members) memcpy(w->members, members, n * sizeof *members);
+    w->n_members = w->members ? n : 0;
+    status = w->members ? tfm_run_create(&w->run, pool, tfm_kernels_for(tfm_cpu_flags()), &a, error)
+                        : tfm_fail(error, TFM_E_NOMEM, "decoder: no memory for %zu models", n);
     if (status) tfm_workspace_free(w);
     else *out = w;
     return status;
@@ -25,48 +28,62 @@ void tfm_workspace_free(tfm_workspace *w)
     const tfm_allocator a = w->allocator;
 
     tfm_run_destroy(&w->run);
-    tfm_free(&a, w->position, w->position_size, sizeof *w->position);
+    for (size_t i = 0; i < w->n_members; i++)
+        tfm_free(&a, w->members[i].position, w->members[i].position_size, sizeof(float));
+    tfm_free(&a, w->members, w->n_members, sizeof *w->members);
     tfm_block_free(&w->block, &a);
     tfm_free(&a, w, 1, sizeof *w);
 }
 
 size_t tfm_workspace_longest(const tfm_workspace *w)
 {
-    const tfm_model_options *o = &w->transformer.weights->options;
+    size_t longest = UINT32_MAX;
 
-    if (o->positions != TFM_POSITIONS_LEARNED) return UINT32_MAX;
-    return o->max_positions > o->position_offset ? o->max_positions - o->position_offset : 0;
+    for (size_t i = 0; i < w->n_members; i++) {
+        const tfm_model_options *o = &w->members[i].transformer.weights->options;
+        const size_t rows = o->max_positions > o->position_offset ? o->max_positions - o->position_offset : 0;
+        if (o->positions == TFM_POSITIONS_LEARNED && rows < longest) longest = rows;
+    }
+    return longest;
 }
 
-tfm_status tfm_workspace_reach(tfm_workspace *w, size_t length, tfm_error *error)
+static tfm_status reach(tfm_member *m, size_t length, const tfm_allocator *allocator, tfm_error *error)
 {
-    const tfm_model_options *o = &w->transformer.weights->options;
+    const tfm_model_options *o = &m->transformer.weights->options;
     size_t floats;
     float *table;
 
-    if (o->positions == TFM_POSITIONS_LEARNED || length <= w->transformer.position_rows) return TFM_OK;
-    table = tfm_mul(length, o->d_model, &floats) ? tfm_alloc(&w->allocator, floats, sizeof *table) : NULL;
+    if (o->positions == TFM_POSITIONS_LEARNED || length <= m->transformer.position_rows) return TFM_OK;
+    table = tfm_mul(length, o->d_model, &floats) ? tfm_alloc(allocator, floats, sizeof *table) : NULL;
     if (!table)
         return tfm_fail(error, TFM_E_NOMEM,
                         "no memory for %zu positions of width %u: use a lower max_extra or max_length", length,
                         o->d_model);
     tfm_position_fill(table, length, o->d_model, o->positions, o->position_offset);
-    tfm_free(&w->allocator, w->position, w->position_size, sizeof *table);
-    w->position = table;
-    w->position_size = floats;
-    w->transformer.position = table;
-    w->transformer.position_rows = length;
+    tfm_free(allocator, m->position, m->position_size, sizeof *table);
+    m->position = table;
+    m->position_size = floats;
+    m->transformer.position = table;
+    m->transformer.position_rows = length;
     return TFM_OK;
+}
+
+tfm_status tfm_workspace_reach(tfm_workspace *w, size_t length, tfm_error *error)
+{
+    tfm_status status = TFM_OK;
+
+    for (size_t i = 0; !status && i < w->n_members; i++) status = reach(&w->members[i], length, &w->allocator, error);
+    return status;
 }
 
 int32_t tfm_workspace_start(const tfm_workspace *w)
 {
-    return tfm_config_start(&w->transformer.weights->options);
+    return tfm_config_start(tfm_workspace_model(w));
 }
 
 void tfm_workspace_never(const tfm_workspace *w, int32_t never[static 2])
 {
-    const tfm_model_options *o = &w->transformer.weights->options;
+    const tfm_model_options *o = tfm_workspace_model(w);
     const bool all = !w->options.allow_special;
 
     never[0] = all && o->pad_id != o->eos_id ? (int32_t)o->pad_id : -1;
@@ -95,7 +112,7 @@ static tfm_status check_length(const tfm_workspace *w, tfm_ids ids, const char *
 
 tfm_status tfm_workspace_check_sources(const tfm_workspace *w, const tfm_ids *sources, size_t n, tfm_error *error)
 {
-    const tfm_model_options *o = &w->transformer.weights->options;
+    const tfm_model_options *o = tfm_workspace_model(w);
     tfm_status status = TFM_OK;
 
     for (size_t i = 0; !status && i < n; i++) {
@@ -111,7 +128,7 @@ tfm_status tfm_workspace_check_sources(const tfm_workspace *w, const tfm_ids *so
 tfm_status tfm_workspace_check_targets(const tfm_workspace *w, const tfm_ids *targets, size_t n, const char *name,
                                        tfm_error *error)
 {
-    const tfm_model_options *o = &w->transformer.weights->options;
+    const tfm_model_options *o = tfm_workspace_model(w);
     tfm_status status = TFM_OK;
 
     for (size_t i = 0; !status && i < n; i++) {

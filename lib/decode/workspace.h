@@ -1,30 +1,34 @@
-/* What search and scoring stand on: the model, an execution of it, the memory of a batch, and ids packed into batches.
- */
+/* What search and scoring stand on: models, their execution, the memory of a batch, and ids packed into batches. */
 #ifndef TFM_WORKSPACE_H
 #define TFM_WORKSPACE_H
 
-#include "model/forward.h"
+#include "decode/ensemble.h"
 
 typedef struct tfm_workspace {
     tfm_allocator allocator;
     tfm_decoder_options options;
-    tfm_transformer transformer; /* its position table may be replaced by the longer one below */
+    tfm_member *members; /* [n_members] with the same ids; the first one's attention is looked at */
+    size_t n_members;
     tfm_run run;
-    float *position;
-    size_t position_size; /* floats */
     tfm_block block;      /* tables of the present batch */
     tfm_profile profile;  /* of searches */
 } tfm_workspace;
 
-/* options are valid; *transformer is copied, what it points at is lent and may change between calls (a model in
+/* options are valid; n > 0 members are copied, what they point at is lent and may change between calls (a model in
  * training). */
-tfm_status tfm_workspace_create(tfm_workspace **out, const tfm_transformer *transformer, tfm_pool *pool,
+tfm_status tfm_workspace_create(tfm_workspace **out, const tfm_member *members, size_t n, tfm_pool *pool,
                                 const tfm_decoder_options *options, const tfm_allocator *allocator, tfm_error *error);
 void tfm_workspace_free(tfm_workspace *w);
 
-/* The longest sequence that the model can number: the rows of a learned table, else UINT32_MAX. */
+/* Of the first member. */
+static inline const tfm_model_options *tfm_workspace_model(const tfm_workspace *w)
+{
+    return &w->members->transformer.weights->options;
+}
+
+/* The longest sequence that all members can number: the rows of a learned table, else UINT32_MAX. */
 size_t tfm_workspace_longest(const tfm_workspace *w);
-/* Makes the position table long enough for sequences of length tokens. */
+/* Makes the position tables long enough for sequences of length tokens. */
 tfm_status tfm_workspace_reach(tfm_workspace *w, size_t length, tfm_error *error);
 /* First input of the decoder: BOS, or -1 for the zero vector. */
 int32_t tfm_workspace_start(const tfm_workspace *w);

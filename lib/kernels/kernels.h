@@ -138,6 +138,11 @@ typedef struct tfm_kernels {
     /* Index of the first of n floats that is above least, or n. */
     size_t (*first_above)(const float *z, size_t n, float least);
     void (*scale_less)(float *z, size_t n, float scale, float less); /* z = scale z - less */
+    /*
+     * y = log(exp(y - y_less) + exp(x - x_less)): -inf where both are, NaN where one is.
+     * error: |y - exact| <= (|y - y_less| + |x - x_less| + |y| + 4) 2^-24.
+     */
+    void (*log_add)(float *y, float y_less, const float *x, float x_less, size_t n);
 
     /* One Adam update of n weights: g is scaled by g_scale first; rate already holds the bias corrections. */
     void (*adam)(float *w, float *m, float *v, const float *g, size_t n, float g_scale, float rate, float beta1,

@@ -52,6 +52,7 @@ const tfm_kernels *TWIN(tfm_kernels_table)(void)
         .exp_sum = ROWS(tfm_exp_sum),
         .first_above = ROWS(tfm_first_above),
         .scale_less = ROWS(tfm_scale_less),
+        .log_add = ROWS(tfm_log_add),
         .adam = ROWS(tfm_adam),
     };
     return &table;

@@ -33,6 +33,7 @@ float TWIN(tfm_exponentials)(float *z, size_t n, double *sum, double *total);
 double TWIN(tfm_exp_sum)(const float *z, size_t n, float *max);
 size_t TWIN(tfm_first_above)(const float *z, size_t n, float least);
 void TWIN(tfm_scale_less)(float *z, size_t n, float scale, float less);
+void TWIN(tfm_log_add)(float *y, float y_less, const float *x, float x_less, size_t n);
 void TWIN(tfm_adam)(float *w, float *m, float *v, const float *g, size_t n, float g_scale, float rate, float beta1,
                     float beta2, float eps);
 

@@ -554,6 +554,8 @@ PROTOTYPES: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     "tfm_model_parameter_named": (c_int, (POINTER(tfm_parameter), c_void_p, c_char_p, POINTER(tfm_error))),
     "tfm_decoder_options_init": (None, (POINTER(tfm_decoder_options), c_size_t)),
     "tfm_decoder_create": (c_int, (POINTER(c_void_p), c_void_p, POINTER(tfm_decoder_options), POINTER(tfm_error))),
+    "tfm_decoder_create_ensemble": (c_int, (POINTER(c_void_p), POINTER(c_void_p), POINTER(c_float), c_size_t,
+        POINTER(tfm_decoder_options), POINTER(tfm_error))),
     "tfm_decoder_free": (None, (c_void_p,)),
     "tfm_decoder_translate": (c_int, (c_void_p, POINTER(tfm_text), c_size_t, POINTER(tfm_error))),
     "tfm_decoder_translate_ids": (c_int, (c_void_p, POINTER(tfm_ids), c_size_t, POINTER(tfm_error))),

@@ -86,20 +86,27 @@ class Partial:
 
 
 class Translator(ExclusiveHandle):
-    """A model and the workspace to translate, score and look at attention with it.
+    """A model, or several, and the workspace to translate, score and look at attention with.
 
     One thread at a time: a call waits while another thread uses the translator; give each thread its own to translate
     at once, they share the model. A callback that uses the translator it was called from gets a BusyError.
     Ctrl-C ends a translation or scoring after the step under way, with KeyboardInterrupt.
     """
 
-    def __init__(self, model: Model, **options: "Unpack[TranslatorOptions]") -> None:
+    def __init__(self, model: Union[Model, Iterable[Model]], *, weights: Optional[Iterable[float]] = None,
+                 **options: "Unpack[TranslatorOptions]") -> None:
         """The options are the fields of TranslatorOptions.
 
+        Several models with one vocabulary decode together, as an ensemble: a token's probability is the mean of what
+        each gives it, or a weighted one. Alignments and attention are the first one's.
+        weights: of each model, divided by their sum; None: equal ones
         progress(done, total) is called between steps, in the thread that made the call; when it returns something true,
         the call ends with CancelledError, and what it raises comes out of the call.
         """
-        struct, usage, owner = tfm_decoder_options(), Usage(), model._open()
+        struct, usage = tfm_decoder_options(), Usage()
+        models = [model] if isinstance(model, Model) else list(model)
+        owners = [one._open() for one in models]
+        pointers = (c_void_p * len(owners))(*(owner._as_parameter_.value for owner in owners))
         lib.tfm_decoder_options_init(byref(struct), sizeof(struct))
         given = dict(options)
         progress = _progress_callback(usage, given.pop("progress", None))  # type: ignore[arg-type]
@@ -107,9 +114,10 @@ class Translator(ExclusiveHandle):
         fill(struct, given, TranslatorOptions.__annotations__, "Translator")
         struct.progress = progress
         struct.forbidden, struct.n_forbidden = cast(forbidden, POINTER(tfm_ids)), len(forbidden)
-        super().__init__(create(lib.tfm_decoder_create, lib.tfm_decoder_free, owner, byref(struct),
-                                keep=(owner, progress)), usage)
-        self._tokenizer, self._options = model.tokenizer, model.options
+        super().__init__(create(lib.tfm_decoder_create_ensemble, lib.tfm_decoder_free, pointers,
+                                _floats(weights, len(models)), len(models), byref(struct),
+                                keep=(*owners, progress)), usage)
+        self._tokenizer, self._options = models[0].tokenizer, models[0].options
         self._lent: "Optional[weakref.ref[Any]]" = None
 
     def translate(self, lines: Iterable[Line], *, prefixes: Optional[Iterable[Line]] = None,
@@ -227,6 +235,16 @@ def _ids(side: Union[Line, Ids], tokenizer: Optional[Tokenizer], end: List[Any])
     if tokenizer is None:
         raise InvalidError("the model has no tokenizer: give ids")
     return tokenizer.encode(side) + end if encoded(side) else []
+
+
+def _floats(weights: Optional[Iterable[float]], n: int) -> Any:
+    """Weights of n models as C floats; NULL for None."""
+    if weights is None:
+        return None
+    numbers = list(weights)
+    if len(numbers) != n:
+        raise InvalidError(f"models and weights are not as many: {n} and {len(numbers)}")
+    return (c_float * n)(*numbers)
 
 
 def _progress_callback(usage: Usage, function: Optional[Callable[[int, int], object]]) -> Any:

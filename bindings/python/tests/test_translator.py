@@ -43,6 +43,26 @@ def test_controls(book):
             tfm.Translator(book, **wrong)
 
 
+def test_ensemble(book, blank):
+    def same(a, b):
+        return [one.text for one in a] == [one.text for one in b] and all(
+            one.token_scores == pytest.approx(other.token_scores, abs=1e-5) for one, other in zip(a, b))
+
+    with tfm.Translator(book) as alone, tfm.Translator([book]) as one, tfm.Translator((book, book)) as two:
+        best = [hypotheses[0] for hypotheses in alone.nbest(ENGLISH)]
+        assert [hypotheses[0] for hypotheses in one.nbest(ENGLISH)] == best
+        assert same([hypotheses[0] for hypotheses in two.nbest(ENGLISH)], best)
+    with tfm.Translator([book, blank], weights=[3, 1]) as both, tfm.Translator(blank) as other:
+        for mean, first, second in zip(*(one.score(ENGLISH, GERMAN) for one in (both, tfm.Translator(book), other))):
+            for p, p1, p2 in zip(mean.tokens, first.tokens, second.tokens):
+                assert math.exp(p) == pytest.approx(0.75 * math.exp(p1) + 0.25 * math.exp(p2), rel=1e-4)
+    unlike = tfm.Model.create(tfm.Tokenizer.learn(ENGLISH, vocab_size=280), "tiny")
+    for models, weights, message in (([book, unlike], None, "model 1 has .* target tokens"), ([book], [1, 2], "1 and 2"),
+                                     ([book, blank], [0, 0], "all 2 weights are 0"), ([], None, "n_models is 0")):
+        with pytest.raises(tfm.InvalidError, match=message):
+            tfm.Translator(models, weights=weights)
+
+
 def test_long_lines(book):
     line = f"{ENGLISH[0]}. {ENGLISH[1]}."
     limit = max(len(book.tokenizer.encode(text)) for text in (f"{ENGLISH[0]}.", f"{ENGLISH[1]}.")) + 1
