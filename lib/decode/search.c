@@ -293,7 +293,7 @@ static tfm_status end_empty(tfm_search *s, size_t filled, tfm_error *error)
 /* Searches the first n sentences of the order. */
 static tfm_status run_batch(tfm_search *s, const tfm_request *r, size_t n, tfm_error *error)
 {
-    const tfm_model_options *o = &s->w->transformer.weights->options;
+    const tfm_model_options *o = tfm_workspace_model(s->w);
     const int32_t first = (int32_t)o->first_id;
     tfm_search_batch b = {.w = s->w,
                           .sources = r->sources,
