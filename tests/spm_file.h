@@ -85,6 +85,18 @@ static inline void spm_one_rule(spm_file *f, unsigned field)
     spm_message(f, field, &rules);
 }
 
+/* A vocabulary of as many pieces as the sample of Marian (foreign_samples.h) has rows. */
+static inline void spm_marian(spm_file *f)
+{
+    static const char *const pieces[] = {"</s>", "<unk>", "a", "\xE2\x96\x81", "b"};
+    static spm_file trainer;
+
+    f->size = trainer.size = 0;
+    for (unsigned i = 0; i < 5; i++) spm_piece(f, pieces[i], -(float)i, i == 0 ? 3 : i == 1 ? 2 : 1);
+    spm_number(&trainer, 3, 1);
+    spm_message(f, 2, &trainer);
+}
+
 typedef struct spm_form {
     unsigned model;      /* 1 unigram, 2 BPE, 3 word, 4 character                                   */
     int bytes;           /* what is unknown is spelt in bytes                                       */

@@ -3,6 +3,7 @@
 #include "testing.h"
 
 #include "foreign_samples.h"
+#include "spm_file.h"
 
 #include <sys/mman.h>
 
@@ -298,6 +299,94 @@ START_TEST(each_changed_byte_of_a_configuration_is_harmless)
 }
 END_TEST
 
+START_TEST(each_truncation_of_a_folder_is_refused)
+{
+    static const char text[] = HF_CONFIG;
+    char name[TESTING_PATH];
+    sample s = {.bytes = bytes};
+    tfm_model *m;
+
+    make_folder();
+    for (size_t n = 0; n < sizeof text - 1; n++) {
+        file_write(config, text, n);
+        ck_assert_status(tfm_model_load(&m, folder, NULL, &error), TFM_E_FORMAT, error);
+    }
+    make_folder();
+    hf_sample(&s);
+    path_join(name, folder, "model.safetensors");
+    for (size_t n = 0; n < s.size; n += n < 100 || n + 100 > s.size ? 1 : 47) {
+        file_write(name, bytes, n);
+        ck_assert_status(tfm_model_load(&m, folder, NULL, &error), TFM_E_FORMAT, error);
+        ck_assert_ptr_null(m);
+    }
+}
+END_TEST
+
+/* A number may become another; nothing says so, as these files have no checksums. */
+START_TEST(each_changed_byte_of_a_folder_is_harmless)
+{
+    char name[TESTING_PATH];
+    sample s = {.bytes = bytes};
+    size_t read = 0;
+    tfm_model *m;
+
+    make_folder();
+    hf_sample(&s);
+    path_join(name, folder, "model.safetensors");
+    for (size_t i = 0; i < s.size; i += 13) {
+        bytes[i] ^= (unsigned char)(1u << i % 8);
+        file_write(name, bytes, s.size);
+        const tfm_status status = tfm_model_load(&m, folder, NULL, &error);
+        ck_assert((status == TFM_OK) == (m != NULL));
+        read += status == TFM_OK;
+        tfm_model_free(m);
+        bytes[i] ^= (unsigned char)(1u << i % 8);
+    }
+    ck_assert_uint_gt(read, 0);
+}
+END_TEST
+
+/* ------------------------------------------------------------------------------------------- what lies beside --- */
+
+/* A model of Marian and its vocabulary. */
+static void make_pair(const spm_file *vocabulary)
+{
+    char name[TESTING_PATH];
+    const size_t size = make(MARIAN);
+
+    file_write(path, bytes, size);
+    file_write(path_join(name, folder, "vocab.spm"), vocabulary->bytes, vocabulary->size);
+}
+
+START_TEST(a_vocabulary_beside_a_model_may_be_damaged)
+{
+    static spm_file v;
+    spm_marian(&v);
+    const size_t whole = v.size;
+    size_t read = 0;
+    tfm_model *m;
+
+    make_pair(&v);
+    ck_assert_ok(tfm_model_load(&m, path, NULL, &error), error);
+    ck_assert_ptr_nonnull(tfm_model_tokenizer(m));
+    tfm_model_free(m);
+    for (size_t i = 0; i < 2 * whole; i++) {
+        const size_t at = i % whole;
+        if (i < whole) v.bytes[at] ^= (unsigned char)(1u << at % 8);
+        else v.size = at;
+        make_pair(&v);
+        const tfm_status status = tfm_model_load(&m, path, NULL, &error);
+        ck_assert((status == TFM_OK) == (m != NULL));
+        read += status == TFM_OK;
+        tfm_model_free(m);
+        if (i < whole) v.bytes[at] ^= (unsigned char)(1u << at % 8);
+        else v.size = whole;
+    }
+    ck_assert(read > 0 && read < 2 * whole);
+}
+END_TEST
+
+/* The model of a folder, or the one with a vocabulary beside it. */
 START_TEST(a_folder_without_memory)
 {
     tfm_status status = TFM_E_NOMEM;
@@ -305,11 +394,14 @@ START_TEST(a_folder_without_memory)
     tfm_model *m;
 
     make_folder();
+    static spm_file v;
+    spm_marian(&v);
+    if (_i) make_pair(&v);
     for (; status != TFM_OK; n++) {
         faulty f = {.fail_at = n};
         const tfm_allocator a = faulty_allocator(&f);
         const tfm_load_options o = load_with(&a);
-        status = tfm_model_load(&m, folder, &o, &error);
+        status = tfm_model_load(&m, _i ? path : folder, &o, &error);
         if (status != TFM_OK) ck_assert_status(status, TFM_E_NOMEM, error);
         tfm_model_free(m);
         ck_assert_uint_eq(f.live, 0);
@@ -552,7 +644,10 @@ static Suite *suite(void)
     tcase_add_loop_test(c, models_of_others_without_memory, 0, KINDS);
     tcase_add_test(c, hugging_face_tensors_become_parameters);
     tcase_add_test(c, each_changed_byte_of_a_configuration_is_harmless);
-    tcase_add_test(c, a_folder_without_memory);
+    tcase_add_test(c, each_truncation_of_a_folder_is_refused);
+    tcase_add_test(c, each_changed_byte_of_a_folder_is_harmless);
+    tcase_add_test(c, a_vocabulary_beside_a_model_may_be_damaged);
+    tcase_add_loop_test(c, a_folder_without_memory, 0, 2);
     tcase_add_loop_test(c, exported_models_come_back, 0, FORMS);
     tcase_add_loop_test(c, each_form_comes_back_or_is_refused, TFM_EXPORT_MARIAN, TFM_EXPORT_HUGGING_FACE + 1);
     tcase_add_test(c, models_of_others_come_back);

@@ -101,6 +101,7 @@ static tfm_status align_tokens(tfm_decoder *d, const tfm_ids *sources, size_t n_
     const size_t n = tfm_search_hypotheses(d->search);
     tfm_hypothesis h;
 
+    if (!n) return TFM_OK;
     if (!tfm_grow(&d->allocator, &a->pairs, &a->pair_capacity, 2 * n, sizeof *a->pairs)) return no_memory(n, error);
     for (size_t i = 0; i < 2 * n; i++) a->pairs[i] = (tfm_ids){NULL, 0};
     for (size_t s = 0; s < n_sources; s++)

@@ -127,6 +127,43 @@ static void write_foreign(void)
     }
 }
 
+/* One file of a model in several, behind a byte that says which; see fuzz_folder.c. */
+static void write_beside(const char *name, uint8_t which, const void *bytes, size_t size)
+{
+    static uint8_t all[1 + SAMPLE_ROOM];
+
+    all[0] = which;
+    memcpy(all + 1, bytes, size);
+    write_bytes(place("folder", name), all, 1 + size);
+}
+
+static void write_folders(void)
+{
+    static const struct {
+        const char *name, *text;
+    } texts[] = {{"config", HF_CONFIG},
+                 {NULL, NULL},
+                 {"generation", "{\"decoder_start_token_id\":3,\"bos_token_id\":null}"},
+                 {"index", "{\"metadata\":{},\"weight_map\":{\"model.shared.weight\":\"model.safetensors\"}}"},
+                 {NULL, NULL},
+                 {"ct2-config", "{\"layer_norm_epsilon\":1e-6,\"decoder_start_token\":\"</s>\",\"unk_token\":\"<unk>\"}"},
+                 {"ct2-list", "[\"<blank>\",\"<s>\",\"</s>\",\"a\",\"b\"]"},
+                 {"ct2-lines", "<blank>\n<s>\r\n</s>\na\nb"}};
+    static unsigned char bytes[SAMPLE_ROOM];
+    static spm_file v;
+    sample s = {.bytes = bytes};
+
+    for (uint8_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (texts[i].name) write_beside(texts[i].name, i, texts[i].text, strlen(texts[i].text));
+    hf_sample(&s);
+    write_beside("model.safetensors", 1, s.bytes, s.size);
+    s = (sample){.bytes = bytes};
+    ct2_sample(&s, &(ct2_form){6, CT2_F32, "TransformerSpec"});
+    write_beside("model.bin", 4, s.bytes, s.size);
+    spm_marian(&v);
+    write_beside("vocab.spm", 8, v.bytes, v.size);
+}
+
 static void write_checkpoints(void)
 {
     const tfm_trainer_options o = fuzz_trainer_options();
@@ -256,6 +293,24 @@ static void write_texts(void)
     FUZZ_REQUIRE(file && gzputs(file, "a line\nand another\r\nthe last") > 0 && gzclose(file) == Z_OK);
 }
 
+/* Requests of any kind: what fuzz_decode.c makes of random bytes. */
+static void write_requests(void)
+{
+    uint8_t bytes[400];
+    uint64_t state = 1;
+    char name[16];
+
+    for (unsigned i = 0; i < 60; i++) {
+        for (size_t k = 0; k < sizeof bytes; k++) {
+            state = state * 6364136223846793005u + 1442695040888963407u;
+            bytes[k] = (uint8_t)(state >> 56);
+        }
+        bytes[0] = (uint8_t)i; /* each model */
+        snprintf(name, sizeof name, "%u", i);
+        write_bytes(place("decode", name), bytes, sizeof bytes);
+    }
+}
+
 /* ---------------------------------------------------------------------------------- options and arguments ---- */
 
 static void write_struct(uint8_t which, const void *options, size_t size)
@@ -345,11 +400,13 @@ int main(int argc, char **argv)
     folder = argv[1];
     write_models();
     write_foreign();
+    write_folders();
     write_checkpoints();
     write_tokenizers();
     write_pairs();
     write_sentencepiece();
     write_texts();
+    write_requests();
     write_structs();
     write_arguments();
     write_logs();
