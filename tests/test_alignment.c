@@ -406,6 +406,28 @@ START_TEST(what_is_not_there_is_null)
 }
 END_TEST
 
+/* No line, or only blank ones: there are no ids whatever, nor memory for some. */
+START_TEST(nothing_is_aligned_with_nothing)
+{
+    static const tfm_text blank[] = {{"", 0}, {" ", 1}};
+    tfm_decoder_options o = options();
+    size_t n = 7;
+
+    o.replace_unknown = 1;
+    tfm_decoder *d = aligner(TFM_ALIGNMENT_OUTPUT, &o);
+    ck_assert_ok(tfm_decoder_translate(d, NULL, 0, &t.error), t.error);
+    ck_assert_uint_eq(tfm_decoder_count(d, 0), 0);
+    ck_assert_ok(tfm_decoder_translate(d, blank, 2, &t.error), t.error);
+    for (size_t s = 0; s < 2; s++) {
+        ck_assert_uint_eq(tfm_decoder_ids(d, s, 0).size + tfm_decoder_text(d, s, 0).size, 0);
+        tfm_decoder_token_scores(d, s, 0, &n);
+        ck_assert_uint_eq(n, 0);
+        ck_assert_ptr_null(tfm_decoder_alignment(d, s, 0, TFM_ALIGNMENT_TOKENS, NULL, NULL));
+    }
+    tfm_decoder_free(d);
+}
+END_TEST
+
 START_TEST(options_out_of_range_are_refused)
 {
     static const struct {
@@ -469,6 +491,7 @@ static Suite *alignment_suite(void)
     tcase_add_test(tc, links_are_the_best_of_each_row_or_all_above_a_threshold);
     tcase_add_test(tc, unknown_words_become_those_they_are_aligned_with);
     tcase_add_test(tc, what_is_not_there_is_null);
+    tcase_add_test(tc, nothing_is_aligned_with_nothing);
     tcase_add_test(tc, options_out_of_range_are_refused);
     tcase_add_test(tc, every_allocation_may_fail);
     suite_add_tcase(suite, tc);

@@ -394,8 +394,10 @@ bool tfm_search_get(const tfm_search *search, size_t sentence, size_t rank, tfm_
     const size_t number = search->answers[sentence].first + rank;
     const hypothesis *h = &search->hypotheses[number];
 
-    *out = (tfm_hypothesis){
-        {search->ids + h->first, h->size}, search->logprobs + h->first, h->score, number, h->finished};
+    *out = (tfm_hypothesis){{NULL, h->size}, NULL, h->score, number, h->finished};
+    if (!search->n_ids) return true; /* there may be no memory for any */
+    out->ids.data = search->ids + h->first;
+    out->logprobs = search->logprobs + h->first;
     return true;
 }
 

@@ -510,7 +510,6 @@ static void use(request *q, const settings *s, const tfm_model *model, const tfm
     fuzz_check_error(status, &error);
     if (status) return;
     o.batch_tokens = 1;
-    o.n_threads = 2;
     FUZZ_REQUIRE(tfm_decoder_create(&other, model, &o, &error) == TFM_OK);
     status = run(d, q, &o, m, &results, &error);
     error = (tfm_error){0};
