@@ -292,6 +292,10 @@ static inline void marian_sample(sample *s, const char *yml, int deflated)
     "12\ntransformer-ffn-activation: swish\n"                                                  \
     "transformer-heads: 2\ntransformer-postprocess: dan\ntransformer-preprocess: \"\"\ntype: transformer\n"
 
+/* Beside a model of OPUS-MT: ids of its rows for the pieces of source.spm and target.spm, and what names all. */
+#define OPUS_VOCABULARY "</s>: 0\n<unk>: 1\nab: 2\na: 4\n\"\xE2\x96\x81\": 3\n"
+#define OPUS_DECODER "models:\n  - opus.npz\nvocabs:\n  - opus.vocab.yml\n  - opus.vocab.yml\n"
+
 /* --------------------------------------------------------------------------------------------- Hugging Face ---- */
 
 #define HF_CONFIG                                                                                                      \

@@ -20,7 +20,7 @@ static void put_text(const char *name, const char *text)
     put(name, text, strlen(text));
 }
 
-static const char pieces_file[] = "</s>: 0\n<unk>: 1\nab: 2\na: 4\n\"\xE2\x96\x81\": 3\n";
+static const char pieces_file[] = OPUS_VOCABULARY;
 
 /* A folder as OPUS-MT's, of five pieces. */
 static void setup(void)
@@ -37,7 +37,7 @@ static void setup(void)
     spm_small(&spm, (spm_form){.model = 2});
     put("target.spm", spm.bytes, spm.size);
     put_text("opus.vocab.yml", pieces_file);
-    put_text("decoder.yml", "models:\n  - opus.npz\nvocabs:\n  - opus.vocab.yml\n  - opus.vocab.yml\n");
+    put_text("decoder.yml", OPUS_DECODER);
 }
 
 static void teardown(void)

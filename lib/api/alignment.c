@@ -215,8 +215,9 @@ static tfm_status align_words(tfm_decoder *d, span parts, size_t rank, const tfm
     tfm_ids ids = h->ids;
     tfm_side_words to;
     size_t rows, cols;
-    tfm_status status = target_words(&to, d, parts, rank, h, error);
 
+    if (!ids.size) return TFM_OK;
+    tfm_status status = target_words(&to, d, parts, rank, h, error);
     if (status) return status;
     if (parts.end - parts.first > 1 && !join_tokens(d, parts, rank, h->number, to.n_tokens, from->n_tokens))
         return no_memory(1, error);

@@ -3,9 +3,10 @@
  * which system; those that it must have besides are as they should be.
  */
 #include "../foreign_samples.h"
+#include "../spm_file.h"
 #include "fuzz_memory.h"
 
-enum { HUGGING_FACE, CTRANSLATE2, MARIAN };
+enum { HUGGING_FACE, CTRANSLATE2, MARIAN, OPUS };
 
 static const struct {
     const char *name;
@@ -18,7 +19,10 @@ static const struct {
              {"config.json", CTRANSLATE2},
              {"shared_vocabulary.json", CTRANSLATE2},
              {"target_vocabulary.txt", CTRANSLATE2},
-             {"vocab.spm", MARIAN}};
+             {"vocab.spm", MARIAN},
+             {"decoder.yml", OPUS},
+             {"opus.vocab.yml", OPUS},
+             {"target.spm", OPUS}};
 enum { FILES = sizeof files / sizeof *files };
 
 static char folder[64];
@@ -48,6 +52,16 @@ static size_t write_file(const char *name, const void *bytes, size_t size)
     return size;
 }
 
+static size_t write_opus(void)
+{
+    static spm_file spm;
+
+    spm_small(&spm, (spm_form){.model = 1});
+    return write_file("source.spm", spm.bytes, spm.size) + write_file("target.spm", spm.bytes, spm.size) +
+           write_file("opus.vocab.yml", OPUS_VOCABULARY, sizeof OPUS_VOCABULARY - 1) +
+           write_file("decoder.yml", OPUS_DECODER, sizeof OPUS_DECODER - 1);
+}
+
 /* The files that a model of the system cannot be without; their bytes. */
 static size_t write_good(int system)
 {
@@ -58,10 +72,9 @@ static size_t write_good(int system)
         ct2_sample(&s, &(ct2_form){6, CT2_F32, "TransformerSpec"});
         return write_file("model.bin", bytes, s.size) + write_file("config.json", "{}", 2);
     }
-    if (system == MARIAN) {
-        marian_sample(&s, MARIAN_YML, 0);
-        return write_file("model.npz", bytes, s.size);
-    }
+    if (system == MARIAN || system == OPUS) marian_sample(&s, MARIAN_YML, 0);
+    if (system == MARIAN) return write_file("model.npz", bytes, s.size);
+    if (system == OPUS) return write_file("opus.npz", bytes, s.size) + write_opus();
     hf_sample(&s);
     return write_file("model.safetensors", bytes, s.size) + write_file("config.json", HF_CONFIG, sizeof HF_CONFIG - 1);
 }
@@ -85,6 +98,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     tfm_model_free(model);
     FUZZ_REQUIRE(fuzz_memory.live == 0);
     for (size_t i = 0; i < FILES; i++) remove(place(files[i].name));
-    remove(place("model.npz"));
+    for (size_t i = 0; i < 3; i++) remove(place((const char *const[]){"model.npz", "opus.npz", "source.spm"}[i]));
     return 0;
 }

@@ -148,7 +148,10 @@ static void write_folders(void)
                  {NULL, NULL},
                  {"ct2-config", "{\"layer_norm_epsilon\":1e-6,\"decoder_start_token\":\"</s>\",\"unk_token\":\"<unk>\"}"},
                  {"ct2-list", "[\"<blank>\",\"<s>\",\"</s>\",\"a\",\"b\"]"},
-                 {"ct2-lines", "<blank>\n<s>\r\n</s>\na\nb"}};
+                 {"ct2-lines", "<blank>\n<s>\r\n</s>\na\nb"},
+                 {NULL, NULL},
+                 {"decoder.yml", OPUS_DECODER},
+                 {"vocab.yml", OPUS_VOCABULARY}};
     static unsigned char bytes[SAMPLE_ROOM];
     static spm_file v;
     sample s = {.bytes = bytes};
@@ -162,6 +165,8 @@ static void write_folders(void)
     write_beside("model.bin", 4, s.bytes, s.size);
     spm_marian(&v);
     write_beside("vocab.spm", 8, v.bytes, v.size);
+    spm_small(&v, (spm_form){.model = 2});
+    write_beside("target.spm", 11, v.bytes, v.size);
 }
 
 static void write_checkpoints(void)
