@@ -730,7 +730,7 @@ TFM_API tfm_status tfm_decoder_create(tfm_decoder **out, const tfm_model *model,
  * probability is the mean of what each model gives it, or, with weights [n_models], which are divided by their sum, the
  * weighted one. Its logarithm takes the place of one model's logit in all that follows: controls, scores and
  * tfm_decoder_logprobs(). The models may differ in size, form and type, but not in their vocabulary sizes, reserved
- * ids and, where both have one, tokenizers. The first one's tokenizer, alignments and attention are used; no sequence
+ * and first ids and, where both have one, tokenizers. The first one's tokenizer, alignments and attention are used; no sequence
  * is longer than the fewest positions allow. Time and memory are those of all of them. models, weights: read before the
  * return, never kept.
  * returns as tfm_decoder_create(); TFM_E_INVALID also for models that do not fit together, naming the first such and

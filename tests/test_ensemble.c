@@ -485,13 +485,19 @@ START_TEST(refuses_what_does_not_fit)
                      TFM_E_INVALID, error);
     ck_assert_ok(tfm_decoder_create_ensemble(&d, (const tfm_model *const *)many, NULL, 64, &defaults, &error), error);
     tfm_decoder_free(d);
-    for (int i = 0; i < 5; i++) {
-        static const char *const names[] = {"vocab_size", "start", "eos_id", "plain_source", "source_vocab_size"};
-        static const char *const said[] = {"54 source and 54 target tokens, model 0 53 and 53", "start -1", "eos_id 4",
-                                           "source end -1", "57 source and 53 target"};
-        static const char *const values[] = {"54", "zero", "4", "1", "57"};
+    for (int i = 0; i < 6; i++) {
+        static const char *const names[] = {"vocab_size", "source_vocab_size", "start",
+                                            "eos_id",     "plain_source",      "force_first"};
+        static const char *const values[] = {"54", "57", "zero", "4", "1", "1"};
+        static const char *const said[] = {"54 source and 54 target tokens, model 0 53 and 53",
+                                           "57 source and 53 target",
+                                           "first input -1, model 0 2",
+                                           "eos_id 4, model 0 1",
+                                           "end of sources -1, model 0 1",
+                                           "first_id 7, model 0 -1"};
         tfm_model_options o = member_options(53, 1);
-        if (i == 2) o.own_ids = 1, o.pad_id = TFM_PAD, o.bos_id = TFM_BOS;
+        o.first_id = 7;
+        if (i == 3) o.own_ids = 1, o.pad_id = TFM_PAD, o.bos_id = TFM_BOS;
         ck_assert_ok(tfm_model_options_set(&o, names[i], values[i], &error), error);
         ck_assert_ok(tfm_model_create(&other, &o, NULL, &error), error);
         refuse((tfm_model *[]){models[0], other}, NULL, 2, said[i]);

@@ -4,23 +4,36 @@
 
 #include <math.h>
 
+/* What the search reads off a model: PAD, EOS, what the decoder reads first, what ends a source, a first token that is
+ * forced; -1: none. */
+enum { SEARCH_IDS = 5 };
+
+static void search_ids(int32_t ids[SEARCH_IDS], const tfm_model_options *o)
+{
+    ids[0] = (int32_t)o->pad_id;
+    ids[1] = (int32_t)o->eos_id;
+    ids[2] = tfm_config_start(o);
+    ids[3] = tfm_config_end(o, true);
+    ids[4] = o->force_first ? (int32_t)o->first_id : -1;
+}
+
 static tfm_status check_ids(const tfm_model_options *first, const tfm_model_options *o, size_t index, tfm_error *error)
 {
-    const int32_t starts[] = {tfm_config_start(first), tfm_config_start(o)};
+    static const char *const names[SEARCH_IDS] = {"pad_id", "eos_id", "first input", "end of sources", "first_id"};
+    int32_t ours[SEARCH_IDS], theirs[SEARCH_IDS];
 
     if (o->vocab_size != first->vocab_size || o->source_vocab_size != first->source_vocab_size)
         return tfm_fail(error, TFM_E_INVALID,
                         "model %zu has %u source and %u target tokens, model 0 %u and %u: models that decode together "
                         "have one vocabulary",
                         index, o->source_vocab_size, o->vocab_size, first->source_vocab_size, first->vocab_size);
-    if (o->pad_id != first->pad_id || o->eos_id != first->eos_id || starts[0] != starts[1] ||
-        tfm_config_end(o, true) != tfm_config_end(first, true))
-        return tfm_fail(
-            error, TFM_E_INVALID,
-            "model %zu has pad_id %u, eos_id %u, start %d and source end %d, model 0 %u, %u, %d and %d: models "
-            "that decode together have the same",
-            index, o->pad_id, o->eos_id, starts[1], tfm_config_end(o, true), first->pad_id, first->eos_id, starts[0],
-            tfm_config_end(first, true));
+    search_ids(ours, first);
+    search_ids(theirs, o);
+    for (size_t i = 0; i < SEARCH_IDS; i++)
+        if (ours[i] != theirs[i])
+            return tfm_fail(error, TFM_E_INVALID,
+                            "model %zu has %s %d, model 0 %d (-1: none): models that decode together have the same",
+                            index, names[i], theirs[i], ours[i]);
     return TFM_OK;
 }
 
