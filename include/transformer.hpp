@@ -462,6 +462,8 @@ public:
         tfm_tokenizer_special(&ids, get());
         return ids;
     }
+    /* tfm_tokenizer_target(): what encodes text of the target; lent by this tokenizer. */
+    tokenizer_view target() const noexcept { return tokenizer_view(tfm_tokenizer_target(get())); }
     /* tfm_tokenizer_normalize(). */
     std::string normalize(std::string_view line) const
     {
@@ -552,6 +554,19 @@ public:
     {
         return tokenizer(
             detail::create<owner>(tfm_tokenizer_import, path.c_str(), lines.data(), lines.size(), allocator));
+    }
+
+    /* tfm_tokenizer_pair(): both as one, copied. */
+    static tokenizer pair(const tokenizer_view &source, const tokenizer_view &target,
+                          const tfm_allocator *allocator = nullptr)
+    {
+        return tokenizer(detail::create<owner>(tfm_tokenizer_pair, source.get(), target.get(), allocator));
+    }
+    /* tfm_tokenizer_renumber(): a SentencePiece model's pieces with the ids of a vocabulary file. */
+    static tokenizer renumbered(const tokenizer_view &from, const std::string &vocabulary,
+                                const tfm_allocator *allocator = nullptr)
+    {
+        return tokenizer(detail::create<owner>(tfm_tokenizer_renumber, from.get(), vocabulary.c_str(), allocator));
     }
 
     /* tfm_tokenizer_restrict(); a vocabulary of "" is none. */

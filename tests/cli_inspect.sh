@@ -59,7 +59,7 @@ version=$(sed -En 's/^#define TFM_VERSION_[A-Z]+ ([0-9]+).*/\1/p' "$root/include
 check "version: as the header's" equal "$(cat out)" "tfm $version"
 works "overview" "$tfm" --help
 sed -n '/^Commands/,/^$/s/^  \([a-z]* \{0,1\}[a-z]*\)  .*/\1/p' out > commands
-check "overview: commands" equal "$(wc -l < commands)" 22
+check "overview: commands" equal "$(wc -l < commands)" 23
 while read -r -a command; do
     works "${command[*]} --help" "$tfm" "${command[@]}" --help
     check "${command[*]} --help: usage" grep -q "^Usage: tfm ${command[*]} " out

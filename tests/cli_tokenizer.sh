@@ -72,6 +72,44 @@ refused "a threshold of nothing" 2 "vocabulary" "$tfm" tokenizer restrict --toke
 refused "a vocabulary without counts" 1 "line 1 of the vocabulary" "$tfm" tokenizer restrict --tokenizer-file sub.tok \
     --vocabulary words -o x
 refused "restricting another kind" 1 "kind" "$tfm" tokenizer restrict --tokenizer-file bpe.tok --glossary a -o x
+works "one for targets" "$tfm" tokenizer learn --input de --vocab-size 280 -o de.tok
+works "pair" "$tfm" tokenizer pair --source sub.tok --target de.tok -o pair.tok
+check "pair: says what" grep -q '^pair.tok: subword-nmt, .* entries, to bpe, 280 entries$' err
+input=de works "pair: encode" "$tfm" tokenizer encode --tokenizer-file pair.tok
+mv out got
+input=de works "pair: as its source" "$tfm" tokenizer encode --tokenizer-file sub.tok
+check "pair: encodes as its source" cmp out got
+input=de works "pair: encode for the target" "$tfm" tokenizer encode --tokenizer-file pair.tok --target --ids
+mv out got
+input=de works "pair: as its target" "$tfm" tokenizer encode --tokenizer-file de.tok --ids --target
+check "pair: with --target as its target" cmp out got
+input=got works "pair: decode" "$tfm" tokenizer decode --tokenizer-file pair.tok --ids
+check "pair: decodes as its target" cmp out de
+refused "a pair of one" 2 "target" "$tfm" tokenizer pair --source sub.tok -o x
+refused "ids for another kind" 1 "only the pieces of a SentencePiece model get other ids" "$tfm" tokenizer pair --source sub.tok \
+    --target de.tok --target-vocabulary words -o x
+check "a pair that failed: nothing is written" test ! -e x
+two=(--tokenizer-file sub.tok --target-tokenizer-file de.tok)
+plain=(--set n_encoder_layers=1 --set n_decoder_layers=1 --set d_model=32 --set d_ff=64 --set n_heads=2)
+works "train with two" "$tfm" train --src en --tgt de "${plain[@]}" "${two[@]}" --steps 2 --model two
+check "train with two: says so" grep -q 'of targets: bpe, 280 entries' err
+works "train with a pair" "$tfm" train --src en --tgt de "${plain[@]}" --tokenizer-file pair.tok --steps 2 --quiet --model one
+check "train with a pair: the same model" cmp one two
+works "inspect a pair" "$tfm" inspect two --json
+check "inspect: both" grep -q '"tokenizer":{"kind":"subword-nmt",.*"target_tokenizer":{"kind":"bpe","size":280}' out
+check "inspect: embeddings of their own" grep -q '"sharing":"target"\|"sharing":1' out
+head -n 2 en > some
+input=some works "translate with a pair" "$tfm" translate --model two --max-length 5
+check "translate with a pair: lines" equal "$(wc -l < out)" 2
+works "score with a pair" "$tfm" score --model two --src en --tgt de --per-token
+cut -f 2 out | awk '{ print NF }' > got
+input=de works "tokenize the target" "$tfm" tokenizer encode --tokenizer-file two --target
+awk '{ print NF + 1 }' out > want
+check "score: a number for each of the target's pieces and its end" cmp got want
+works "attention with a pair" "$tfm" attention --model two --src-text 'one two' --tgt-text 'eins zwei' -o page.json
+refused "a target alone" 2 "needs --tokenizer-file" "$tfm" train --src en --tgt de --target-tokenizer-file de.tok --model x
+refused "shared embeddings" 1 "different vocabularies, but share one embedding" "$tfm" train --src en --tgt de "${two[@]}" \
+    --set sharing=all --steps 1 --model x
 works "wordpiece" "$tfm" tokenizer learn --kind wordpiece --vocab-size 120 --codes subwords --output wp.tok --input en --input de
 check "wordpiece: a vocabulary file of tensor2tensor" equal "$(head -n 2 subwords)" "'<pad>_'
 '<EOS>_'"

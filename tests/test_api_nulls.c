@@ -30,6 +30,13 @@ static void null_tokenizers(void)
     REFUSED(tfm_tokenizer_restrict(NULL, t, NULL, 0, NULL, 0, NULL, NULL));
     REFUSED(tfm_tokenizer_restrict(&none, NULL, NULL, 0, NULL, 0, NULL, NULL));
     REFUSED(tfm_tokenizer_restrict(&none, t, NULL, 0, NULL, 1, NULL, NULL));
+    REFUSED(tfm_tokenizer_pair(NULL, t, t, NULL, NULL));
+    REFUSED(tfm_tokenizer_pair(&none, NULL, t, NULL, NULL));
+    REFUSED(tfm_tokenizer_pair(&none, t, NULL, NULL, NULL));
+    REFUSED(tfm_tokenizer_renumber(NULL, t, path, NULL, NULL));
+    REFUSED(tfm_tokenizer_renumber(&none, NULL, path, NULL, NULL));
+    REFUSED(tfm_tokenizer_renumber(&none, t, NULL, NULL, NULL));
+    ck_assert_ptr_null(tfm_tokenizer_target(NULL));
     REFUSED(tfm_tokenizer_save(NULL, path, NULL));
     REFUSED(tfm_tokenizer_save(t, NULL, NULL));
     REFUSED(tfm_tokenizer_export(NULL, path, NULL));

@@ -132,6 +132,10 @@ START_TEST(tokenizers_on_disk)
     ck_assert_uint_eq(loaded.kind(), TFM_TOKENIZER_SUBWORD_NMT);
     ck_assert(loaded.segment("good morning Abend") == t.segment("good morning Abend"));
     ck_assert(imported.segment("good evening") == t.segment("good evening"));
+    const tfm::tokenizer pair = tfm::tokenizer::pair(t, small_tokenizer());
+    ck_assert(pair.encode("please") == t.encode("please") && pair.target().get() != pair.get());
+    ck_assert(pair.decode(pair.target().encode("please")) == "please" && t.target().get() == t.get());
+    require_status(TFM_E_INVALID, "another kind", [&] { tfm::tokenizer::renumbered(t, codes); });
     const tfm::tokenizer kept = tfm::tokenizer::restricted(t, "", 0, {"evening"});
     ck_assert(kept.segment("good evening").find("evening") != std::string::npos);
     ck_assert(kept.segment("xevening").find("evening") != std::string::npos);

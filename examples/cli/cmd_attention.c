@@ -97,11 +97,11 @@ static void keep(tfm_ids *to, const int32_t *ids, size_t n)
 }
 
 /* ends: the end of the sentence is added. */
-static int encode(drawing *d, tfm_ids *to, const char *text, bool ends)
+static int encode(drawing *d, tfm_ids *to, const tfm_tokenizer *tokenizer, const char *text, bool ends)
 {
     int32_t ids[MOST_TOKENS + 1];
     size_t n;
-    if (tfm_tokenizer_encode(ids, MOST_TOKENS, &n, tfm_model_tokenizer(d->model), (tfm_text){text, strlen(text)}, &d->error))
+    if (tfm_tokenizer_encode(ids, MOST_TOKENS, &n, tokenizer, (tfm_text){text, strlen(text)}, &d->error))
         return fail_library(d);
     if (n > MOST_TOKENS) return console_fail("the sentence has %zu tokens, a picture at most %d", n, MOST_TOKENS);
     if (ends) ids[n++] = (int32_t)d->options.eos_id;
@@ -134,20 +134,20 @@ static tfm_text decoded(const drawing *d)
 static int read_sentences(drawing *d)
 {
     const attention_args *a = d->args;
-    const tfm_tokenizer *tokenizer = tfm_model_tokenizer(d->model);
+    const tfm_tokenizer *tokenizer = tfm_model_tokenizer(d->model), *target = tfm_tokenizer_target(tokenizer);
     attention_picture *p = &d->picture;
     if (!tokenizer) return console_fail("%s has no tokenizer, so it cannot read text", a->model);
-    int code = encode(d, &d->source, a->src_text, !d->options.plain_source);
-    if (!code) code = a->tgt_text ? encode(d, &d->target, a->tgt_text, true) : translate(d);
+    int code = encode(d, &d->source, tokenizer, a->src_text, !d->options.plain_source);
+    if (!code) code = a->tgt_text ? encode(d, &d->target, target, a->tgt_text, true) : translate(d);
     if (code) return code;
     const int32_t eos = (int32_t)d->options.eos_id;
     p->translated = !a->tgt_text;
     p->source = (tfm_text){a->src_text, strlen(a->src_text)};
     p->target = decoded(d);
     pieces_add(&p->sides[SIDE_SOURCE], tokenizer, d->source, eos);
-    pieces_add(&p->sides[SIDE_TARGET], tokenizer, d->target, eos);
+    pieces_add(&p->sides[SIDE_TARGET], target, d->target, eos);
     pieces_add_special(&p->sides[SIDE_INPUTS], d->options.start == TFM_START_ZERO ? -1 : (int32_t)d->options.bos_id, "<s>");
-    pieces_add(&p->sides[SIDE_INPUTS], tokenizer, (tfm_ids){d->target.data, d->target.size - 1}, eos);
+    pieces_add(&p->sides[SIDE_INPUTS], target, (tfm_ids){d->target.data, d->target.size - 1}, eos);
     return EXIT_SUCCESS;
 }
 

@@ -8,7 +8,7 @@
 
 typedef struct convert_args {
     const char *file;
-    uint32_t replace_invalid, ids, nbest;
+    uint32_t replace_invalid, ids, nbest, target;
     float dropout;
     uint64_t seed;
 } convert_args;
@@ -24,6 +24,10 @@ typedef struct convert_args {
     {                                                                  \
         "ids", NULL, "numbers instead of pieces", OPTION_FLAG, AT(ids) \
     }
+#define TARGET_ROW                                                                                       \
+    {                                                                                                    \
+        "target", NULL, "of a pair, text of the target instead of the source", OPTION_FLAG, AT(target) \
+    }
 #define REPLACE_ROW                                                                                                   \
     {                                                                                                                 \
         "replace-invalid", NULL, "invalid UTF-8 becomes U+FFFD instead of an error", OPTION_FLAG, AT(replace_invalid) \
@@ -33,6 +37,7 @@ static const option_row encode_rows[] = {
     {.kind = OPTION_HEADING, .help = "Options"},
     FILE_ROW,
     IDS_ROW,
+    TARGET_ROW,
     {"nbest", "N",
      "the N most probable ways to cut each line, one a line: log-probability, tab, pieces; for unigram models of "
      "SentencePiece",
@@ -53,13 +58,15 @@ static const option_row decode_rows[] = {
 static const option_row normalize_rows[] = {
     {.kind = OPTION_HEADING, .help = "Options"},
     FILE_ROW,
+    TARGET_ROW,
     REPLACE_ROW,
     {.kind = OPTION_END},
 };
 
 /* What turns one line into another, and its room. */
 typedef struct converter {
-    tfm_tokenizer *tokenizer;
+    tfm_tokenizer *loaded;
+    const tfm_tokenizer *tokenizer; /* it, or its side of the target */
     text_reader input;
     text_writer output;
     int32_t *ids;
@@ -238,7 +245,8 @@ static int convert_all(converter *c, const convert_args *args, int (*convert)(co
 {
     tfm_text line;
     int got, code = EXIT_SUCCESS;
-    if (tfm_tokenizer_load(&c->tokenizer, args->file, NULL, &c->error)) return console_fail("%s", c->error.message);
+    if (tfm_tokenizer_load(&c->loaded, args->file, NULL, &c->error)) return console_fail("%s", c->error.message);
+    c->tokenizer = args->target ? tfm_tokenizer_target(c->loaded) : c->loaded;
     if (!text_reader_open(&c->input, "-", args->replace_invalid) || !text_writer_open(&c->output, NULL))
         return EXIT_FAILURE;
     while (!code && (got = text_reader_next(&c->input, &line)) != 0) {
@@ -258,7 +266,7 @@ static int run_converter(const convert_args *args, int (*convert)(converter *, t
     memory_grow(&c.scores, &capacity, c.n_ways, sizeof *c.scores);
     const int code = convert_all(&c, args, convert);
     text_reader_free(&c.input);
-    tfm_tokenizer_free(c.tokenizer);
+    tfm_tokenizer_free(c.loaded);
     free(c.ids);
     free(c.ends);
     free(c.scores);
@@ -278,7 +286,8 @@ static int run_encode(void *place, const string_list *operands)
 static int run_decode(void *place, const string_list *operands)
 {
     (void)operands;
-    const convert_args *args = place;
+    convert_args *args = place;
+    args->target = 1; /* there is no way back from a source's ids */
     return run_converter(args, args->ids ? decode_numbers : decode_pieces);
 }
 
@@ -292,7 +301,8 @@ const command command_tokenizer_encode = {
     .name = "tokenizer encode",
     .summary = "cuts lines into subwords or their ids",
     .usage = "--tokenizer-file FILE [--ids] [options] < TEXT",
-    .text = "Writes the pieces of each line, with spaces between them.",
+    .text = "Writes the pieces of each line, with spaces between them. Of a pair of tokenizers, one for each language, "
+            "they are the source's, with --target the target's.",
     .examples = "  tfm tokenizer encode --tokenizer-file bpe.tok < test.en\n"
                 "  tfm tokenizer encode --tokenizer-file en-de.tfm --ids < test.en\n",
     .options = encode_rows,
@@ -304,7 +314,7 @@ const command command_tokenizer_decode = {
     .name = "tokenizer decode",
     .summary = "puts subwords or ids together again",
     .usage = "--tokenizer-file FILE [--ids] < PIECES",
-    .text = "The inverse of 'tfm tokenizer encode'.",
+    .text = "The inverse of 'tfm tokenizer encode'; of a pair of tokenizers it puts together the target's.",
     .examples = "  tfm tokenizer encode --tokenizer-file bpe.tok --ids < test.en | \\\n"
                 "      tfm tokenizer decode --tokenizer-file bpe.tok --ids\n",
     .options = decode_rows,

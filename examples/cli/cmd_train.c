@@ -59,6 +59,9 @@ static const option_row rows[] = {
      AT(min_frequency)},
     {"tokenizer-file", "FILE", "use the tokenizer of this file (of 'tfm tokenizer learn', or a model)", OPTION_TEXT,
      AT(tokenizer_file)},
+    {"target-tokenizer-file", "FILE",
+     "and that of this file for targets: --tokenizer-file is then for sources alone, and embeddings are not shared "
+     "between them (sharing=target) unless --set says so", OPTION_TEXT, AT(target_tokenizer_file)},
     {"codes", "FILE", "use the merges of this subword-nmt file", OPTION_TEXT, AT(codes)},
 
     {.kind = OPTION_HEADING, .help = "Model"},
@@ -148,6 +151,8 @@ static void init(void *place)
 /* The ways to name a tokenizer exclude each other, and each has its own size. */
 static int check_tokenizer(const train_args *args)
 {
+    if (args->target_tokenizer_file && !args->tokenizer_file)
+        return console_usage("--target-tokenizer-file needs --tokenizer-file, the tokenizer of sources");
     if (args->tokenizer_file && args->codes)
         return console_usage("--tokenizer-file and --codes exclude each other; give one");
     if ((args->tokenizer_file || args->codes) && (args->vocab_size || args->merges || args->min_frequency))

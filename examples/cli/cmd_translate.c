@@ -339,12 +339,15 @@ static int translate_all(translation *t)
 static int create_decoder(translation *t)
 {
     const translate_args *args = t->args;
+    const tfm_tokenizer *tokenizer = tfm_tokenizer_target(tfm_model_tokenizer(t->models.models[0]));
     tfm_decoder_options o = args->decoder;
+    tfm_special_ids special;
     phrases forbidden = {0};
     int code = EXIT_SUCCESS;
-    if (args->forbid_unknown) phrases_add_id(&forbidden, TFM_UNK);
+    tfm_tokenizer_special(&special, tokenizer);
+    if (args->forbid_unknown && special.unk >= 0) phrases_add_id(&forbidden, special.unk);
     for (size_t i = 0; !code && i < args->forbid.size; i++)
-        code = phrases_add(&forbidden, tfm_model_tokenizer(t->models.models[0]), args->forbid.items[i]);
+        code = phrases_add(&forbidden, tokenizer, args->forbid.items[i]);
     o.forbidden = forbidden.items;
     o.n_forbidden = forbidden.size;
     if (!code && ensemble_decoder(&t->decoder, &t->models, &o, &t->error)) code = console_fail("%s", t->error.message);

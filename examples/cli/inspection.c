@@ -95,9 +95,12 @@ static void print_configuration(const inspection *i)
         printf("  pad_id %u, eos_id %u, bos_id %u, plain_source %u\n", o->pad_id, o->eos_id, o->bos_id, o->plain_source);
     if (o->force_first) printf("  first_id %u\n", o->first_id);
     const tfm_tokenizer *tokenizer = i->model ? tfm_model_tokenizer(i->model) : NULL;
+    const tfm_tokenizer *target = tfm_tokenizer_target(tokenizer);
     if (tokenizer)
         printf("  tokenizer %s, %u entries\n", tokenizer_kind_name(tokenizer), tfm_tokenizer_vocab_size(tokenizer));
-    else if (i->model) printf("  no tokenizer\n");
+    if (target != tokenizer)
+        printf("  tokenizer of targets %s, %u entries\n", tokenizer_kind_name(target), tfm_tokenizer_vocab_size(target));
+    if (!tokenizer && i->model) printf("  no tokenizer\n");
     if (i->model) printf("  weights %s\n", weights_word(i));
 }
 
@@ -235,6 +238,10 @@ static void print_json(const inspection *i)
     if (tokenizer)
         printf("\"tokenizer\":{\"kind\":\"%s\",\"size\":%u},", tokenizer_kind_name(tokenizer),
                tfm_tokenizer_vocab_size(tokenizer));
+    const tfm_tokenizer *target = tfm_tokenizer_target(tokenizer);
+    if (target != tokenizer)
+        printf("\"target_tokenizer\":{\"kind\":\"%s\",\"size\":%u},", tokenizer_kind_name(target),
+               tfm_tokenizer_vocab_size(target));
     if (i->model) printf("\"weights\":\"%s\",", tfm_model_dtype(i->model) == TFM_DTYPE_INT8 ? "int8" : "float32");
     json_costs(i);
     if (i->args->parameters) json_tensors(i);

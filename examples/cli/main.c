@@ -24,6 +24,7 @@ static const command *const commands[] = {
     &command_tokenizer_encode,
     &command_tokenizer_decode,
     &command_tokenizer_normalize,
+    &command_tokenizer_pair,
     &command_tokenizer_restrict,
     &command_tokenizer_pretokenize,
     &command_tokenizer_detokenize,

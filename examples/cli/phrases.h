@@ -1,4 +1,4 @@
-/* Phrases of the command line as ids of a model's tokenizer. */
+/* Phrases of the command line as ids of a tokenizer. */
 #ifndef CLI_PHRASES_H
 #define CLI_PHRASES_H
 

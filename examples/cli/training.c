@@ -152,12 +152,23 @@ static tfm_status learn_tokenizer(training *t, const tfm_text *lines, size_t n)
     return tfm_tokenizer_learn(&t->tokenizer, &o, lines, n, &t->error);
 }
 
+/* That of one file, or a pair of two. */
+static tfm_status load_tokenizer(training *t)
+{
+    const train_args *a = t->args;
+    tfm_tokenizer *source = NULL, *target = NULL;
+    if (!a->target_tokenizer_file) return tfm_tokenizer_load(&t->tokenizer, a->tokenizer_file, NULL, &t->error);
+    tfm_status status = tfm_tokenizer_load(&source, a->tokenizer_file, NULL, &t->error);
+    if (!status) status = tfm_tokenizer_load(&target, a->target_tokenizer_file, NULL, &t->error);
+    if (!status) status = tfm_tokenizer_pair(&t->tokenizer, source, target, NULL, &t->error);
+    tfm_tokenizer_free(source);
+    tfm_tokenizer_free(target);
+    return status;
+}
+
 static int make_tokenizer(training *t)
 {
-    if (t->args->tokenizer_file) {
-        if (tfm_tokenizer_load(&t->tokenizer, t->args->tokenizer_file, NULL, &t->error)) return fail_library(t);
-        return EXIT_SUCCESS;
-    }
+    if (t->args->tokenizer_file) return load_tokenizer(t) ? fail_library(t) : EXIT_SUCCESS;
     console_status("learning the tokenizer from %zu lines", t->src.size + t->tgt.size);
     tfm_text *both = NULL;
     size_t capacity = 0;
@@ -169,13 +180,22 @@ static int make_tokenizer(training *t)
     return status ? fail_library(t) : EXIT_SUCCESS;
 }
 
+/* Two vocabularies need embeddings of their own, unless something else was asked for. */
+static void separate_embeddings(training *t)
+{
+    const string_list *sets = &t->args->sets;
+    for (size_t i = 0; i < sets->size; i++)
+        if (strncmp(sets->items[i], "sharing=", 8) == 0) return;
+    if (tfm_tokenizer_target(t->tokenizer) != t->tokenizer) t->model_options.sharing = TFM_SHARE_TARGET;
+}
+
 static int start_new(training *t)
 {
     tfm_model_options *o = &t->model_options;
     tfm_model *model = NULL;
     int code = make_tokenizer(t);
     if (code) return code;
-    if (o->vocab_size == 0) o->vocab_size = tfm_tokenizer_vocab_size(t->tokenizer);
+    separate_embeddings(t);
     if (tfm_model_create(&model, o, t->tokenizer, &t->error) ||
         tfm_trainer_create(&t->trainer, model, &t->options, &t->error))
         code = fail_library(t);
@@ -236,6 +256,10 @@ static void announce_model(const tfm_model *model, const char *preset)
     if (tokenizer)
         console_say("tokenizer   %s, %s entries", tokenizer_kind_name(tokenizer),
                     format_count(count, tfm_tokenizer_vocab_size(tokenizer)));
+    const tfm_tokenizer *target = tfm_tokenizer_target(tokenizer);
+    if (target != tokenizer)
+        console_say("            of targets: %s, %s entries", tokenizer_kind_name(target),
+                    format_count(count, tfm_tokenizer_vocab_size(target)));
     tfm_model_options_costs(&costs, sizeof costs, &o, 1, 1, NULL);
     console_say("model       %s%s%s; %s parameters", preset, *preset ? ": " : "", model_options_describe(&o, text),
                 format_count(count, costs.parameters));

@@ -17,7 +17,7 @@ typedef struct train_args {
     const char *preset;
     string_list sets; /* "key=value" */
     uint32_t tokenizer;
-    const char *tokenizer_file, *codes;
+    const char *tokenizer_file, *target_tokenizer_file, *codes;
     uint32_t vocab_size, merges, min_frequency; /* 0: the library's default */
     uint64_t steps, memory;                     /* UINT64_MAX: not given */
     float checkpoint_minutes;

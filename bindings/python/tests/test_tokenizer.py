@@ -101,6 +101,35 @@ def test_subword_nmt(tmp_path, tokenizer):
         tokenizer.export_codes(tmp_path / "none")
 
 
+def test_pair(tmp_path, tokenizer):
+    other = tfm.Tokenizer.learn(GERMAN, vocab_size=280)
+    pair = tfm.Tokenizer.pair(other, tokenizer)
+    pair.save(tmp_path / "pair")
+    for one in (pair, tfm.Tokenizer.load(tmp_path / "pair")):
+        line = GERMAN[0]
+        assert one.encode(line) == other.encode(line) != tokenizer.encode(line) == one.target.encode(line)
+        assert one.decode(tokenizer.encode(line)) == line
+        assert (one.vocab_size, one.target.vocab_size) == (other.vocab_size, tokenizer.vocab_size)
+    side = pair.target
+    del pair
+    assert side.target is side and side.vocab_size == 300  # it keeps the pair alive
+    with pytest.raises(tfm.InvalidError, match="only the pieces of a SentencePiece model get other ids"):
+        tokenizer.renumber(tmp_path / "pair")
+
+
+def test_model_of_a_pair(tokenizer):
+    other = tfm.Tokenizer.learn(GERMAN, vocab_size=280)
+    pair = tfm.Tokenizer.pair(other, tokenizer)
+    with pytest.raises(tfm.InvalidError, match="different vocabularies, but share one embedding"):
+        tfm.Model.create(pair, "tiny")
+    model = tfm.Model.create(pair, "tiny", sharing="target")
+    assert (model.options["source_vocab_size"], model.options["vocab_size"]) == (280, 300)
+    with tfm.Translator(model) as translator:
+        weights = translator.attention(GERMAN[0], ENGLISH[0])
+        assert len(weights) == len(tokenizer.encode(ENGLISH[0])) + 1
+        assert len(weights[0]) == len(other.encode(GERMAN[0])) + 1
+
+
 def test_restricted_subword_nmt(tmp_path, tokenizer):
     learned = tfm.Tokenizer.learn(ENGLISH + GERMAN, kind=tfm.TokenizerKind.SUBWORD_NMT, merges=20)
     (tmp_path / "vocabulary").write_text("g@@ 9\no@@ 9\nd 2\n")
