@@ -437,7 +437,7 @@ static void check_result(const tfm_decoder *d, const request *q, size_t s, size_
     for (size_t i = 0; i < s; i++) term += q->n_terms[i];
     for (size_t i = 0; i < q->n_terms[s]; i++, term++) {
         const size_t times = q->r.term_times ? q->r.term_times[term - q->r.terms] : 0, found = count_of(ids, *term);
-        FUZZ_REQUIRE(times ? found == times : found > 0);
+        FUZZ_REQUIRE(times && !prefix.size ? found == times : found > 0); /* a prefix may have it too often */
     }
 }
 
@@ -448,11 +448,11 @@ static uint64_t digest(uint64_t h, const void *bytes, size_t n)
     return h;
 }
 
-static uint64_t digest_results(const tfm_decoder *d, size_t n)
+static uint64_t digest_results(const tfm_decoder *d)
 {
     uint64_t h = 14695981039346656037u;
 
-    for (size_t s = 0; s < n; s++)
+    for (size_t s = 0; s < SENTENCES; s++)
         for (size_t rank = 0; rank < tfm_decoder_count(d, s); rank++) {
             const tfm_ids ids = tfm_decoder_ids(d, s, rank);
             const tfm_text text = tfm_decoder_text(d, s, rank);
@@ -484,7 +484,7 @@ static tfm_status run(tfm_decoder *d, request *q, const tfm_decoder_options *o, 
         if (!q->r.partial) continue;
         FUZZ_REQUIRE(q->n_ids[s] == tfm_decoder_ids(d, s, 0).size && q->n_text[s] == tfm_decoder_text(d, s, 0).size);
     }
-    *results = digest_results(d, q->r.n);
+    *results = digest_results(d);
     return status;
 }
 
