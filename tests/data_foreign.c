@@ -175,6 +175,88 @@ START_TEST(ct2_float_model_reproduces_scores_and_translations)
 }
 END_TEST
 
+/* What a published case asks for; lengths there do not count the end. */
+static tfm_decoder *decoder_for(const arabic *a, const json_t *options, uint32_t beam, float alpha, tfm_ids *forbidden,
+                                int32_t *ids)
+{
+    const json_t *suppressed = json_object_get(options, "suppress_sequences");
+    const json_t *shortest = json_object_get(options, "min_decoding_length");
+    tfm_decoder_options o;
+    tfm_decoder *d;
+
+    tfm_decoder_options_init(&o, sizeof o);
+    o.beam = beam;
+    o.alpha = alpha;
+    o.length_norm = TFM_LENGTH_MARIAN;
+    o.max_length = (uint32_t)json_integer_value(json_object_get(options, "max_decoding_length"));
+    o.min_length = shortest ? (uint32_t)json_integer_value(shortest) + 1 : 0;
+    o.alignment = TFM_ALIGNMENT_OUTPUT;
+    o.alignment_head = 1;
+    o.forbidden = forbidden;
+    o.n_forbidden = json_array_size(suppressed);
+    for (size_t i = 0; i < o.n_forbidden; ids += forbidden[i++].size)
+        forbidden[i] = tokens(&a->target, json_array_get(suppressed, i), ids);
+    ck_assert_ok(tfm_decoder_create(&d, a->model, &o, &error), error);
+    return d;
+}
+
+/* In place of <unk> stands the source's token that it is aligned with. */
+static void check_replaced(const arabic *a, const tfm_decoder *d, tfm_ids source, const char *want)
+{
+    size_t rows, cols, best = 0;
+    const float *weights = tfm_decoder_alignment(d, 0, 0, TFM_ALIGNMENT_TOKENS, &rows, &cols);
+
+    ck_assert_uint_eq(cols, source.size);
+    for (size_t i = 1; i < cols; i++)
+        if (weights[i] > weights[best]) best = i;
+    ck_assert_int_eq(source.data[best], id_of(&a->source, (tfm_text){want, strlen(want)}));
+}
+
+/* The published translation, or its length, by a beam. */
+static void check_case(arabic *a, const json_t *c, uint32_t beam)
+{
+    const json_t *options = json_object_get(c, "options"), *expected = json_object_get(c, "expected");
+    const bool replaced = json_object_get(options, "replace_unknowns") != NULL;
+    int32_t prefix_ids[MOST], forbidden_ids[MOST];
+    tfm_ids forbidden[8];
+    const tfm_ids source = tokens(&a->source, json_object_get(c, "src"), a->ids[0]),
+                  prefix = tokens(&a->target, json_object_get(c, "prefix"), prefix_ids);
+    const bool unlikely = beam > 1 && prefix.size && prefix.data[0] == id_of(&a->target, (tfm_text){"<unk>", 5});
+    /* there a prefix has probability 1; ours has its own, of which a length penalty would leave less to long results */
+    tfm_decoder *d = decoder_for(a, options, beam, unlikely ? 0.0f : 1.0f, forbidden, forbidden_ids);
+    const tfm_request request = {.struct_size = sizeof request, .n = 1, .sources = &source, .prefixes = &prefix};
+
+    ck_assert_ok(tfm_decoder_run(d, &request, &error), error);
+    tfm_ids want = tokens(&a->target, expected, a->ids[1]), got = tfm_decoder_ids(d, 0, 0);
+    if (got.size && got.data[got.size - 1] == 2 && (!want.size || want.data[want.size - 1] != 2)) got.size--;
+    const size_t size = expected ? want.size : (size_t)json_integer_value(json_object_get(c, "expected_len"));
+    ck_assert_msg(got.size == size, "%s, beam %u: %zu tokens, want %zu", json_string_value(json_object_get(c, "id")),
+                  beam, got.size, size);
+    for (size_t i = replaced; expected && i < size; i++) ck_assert_int_eq(got.data[i], want.data[i]);
+    if (replaced) check_replaced(a, d, source, json_string_value(json_array_get(expected, 0)));
+    tfm_decoder_free(d);
+}
+
+START_TEST(ct2_published_translations)
+{
+    arabic a = arabic_begin(ARABIC "/model.bin");
+    size_t checked = 0;
+
+    for (size_t i = 0; i < a.published.count; i++) {
+        json_t *c = json_line(a.published.line[i]);
+        const json_t *beams = json_object_get(c, "beams");
+        const bool said = json_object_get(c, "expected") || json_object_get(c, "expected_len");
+        const bool other_end =
+            json_object_get(json_object_get(c, "options"), "end_token") != NULL; /* not ours to set */
+        for (size_t k = 0; said && !other_end && k < json_array_size(beams); k++, checked++)
+            check_case(&a, c, (uint32_t)json_integer_value(json_array_get(beams, k)));
+        json_decref(c);
+    }
+    ck_assert_uint_eq(checked, 21);
+    arabic_end(&a);
+}
+END_TEST
+
 /* Rounding the weights costs this much, and changes the translation of hardly a name. */
 START_TEST(ct2_integer_models_are_near_the_float_one)
 {
@@ -379,6 +461,7 @@ static Suite *suite(void)
     TCase *c = tcase_create("models of others");
 
     tcase_add_test(c, ct2_float_model_reproduces_scores_and_translations);
+    tcase_add_test(c, ct2_published_translations);
     tcase_add_loop_test(c, ct2_integer_models_are_near_the_float_one, 0, 2);
     tcase_add_test(c, ct2_attention_is_that_of_the_trace);
     tcase_add_test(c, marian_scores_of_references);
