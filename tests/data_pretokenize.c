@@ -135,8 +135,7 @@ static Suite *suite(void)
     TCase *c = tcase_create("words on data");
 
     tcase_set_timeout(c, 300);
-    tcase_add_loop_test(c, raw_becomes_the_words_that_moses_made, TFM_LANGUAGE_ENGLISH,
-                        TFM_LANGUAGE_GERMAN + 1);
+    tcase_add_loop_test(c, raw_becomes_the_words_that_moses_made, TFM_LANGUAGE_ENGLISH, TFM_LANGUAGE_GERMAN + 1);
     tcase_add_test(c, french_becomes_the_words_that_moses_made);
     tcase_add_loop_test(c, text_comes_back, TFM_LANGUAGE_ENGLISH, TFM_LANGUAGE_FRENCH + 1);
     suite_add_tcase(s, c);

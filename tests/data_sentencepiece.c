@@ -215,7 +215,8 @@ START_TEST(what_models_have)
 
     ck_assert_ptr_nonnull(want);
     ck_assert_int_eq(json_unpack((json_t *)(uintptr_t)want, "{s:i, s:i, s:i, s:i, s:i, s:o}", "vocab", &size, "unk",
-                                 &ids.unk, "bos", &ids.bos, "eos", &ids.eos, "pad", &ids.pad, "first", &first), 0);
+                                 &ids.unk, "bos", &ids.bos, "eos", &ids.eos, "pad", &ids.pad, "first", &first),
+                     0);
     tfm_tokenizer_special(&got, t);
     ck_assert_int_eq((int)tfm_tokenizer_vocab_size(t), size);
     ck_assert(got.unk == ids.unk && got.bos == ids.bos && got.eos == ids.eos && got.pad == ids.pad);

@@ -61,8 +61,8 @@ START_TEST(words_are_cut_into_the_longest_pieces)
 }
 END_TEST
 
-/* The id that comes first is that of a token, and characters that no token fits are spelt by their codes: where "u" is no
- * token, "_", too. */
+/* The id that comes first is that of a token, and characters that no token fits are spelt by their codes: where "u" is
+ * no token, "_", too. */
 START_TEST(tokens_may_come_twice_and_characters_only_within)
 {
     const int32_t want[] = {2, 3, 6};
@@ -282,8 +282,7 @@ START_TEST(c34_each_failed_allocation_is_survived)
         if (status == TFM_OK) status = tfm_tokenizer_copy(&copy, t, &a, &error);
         if (status == TFM_OK) status = tfm_tokenizer_export(copy, path, &error);
         if (status == TFM_OK) status = tfm_tokenizer_load(&loaded, path, &a, &error);
-        if (status == TFM_OK)
-            status = tfm_tokenizer_from_text(&other, (tfm_text){twice, sizeof twice - 1}, &a, &error);
+        if (status == TFM_OK) status = tfm_tokenizer_from_text(&other, (tfm_text){twice, sizeof twice - 1}, &a, &error);
         if (status == TFM_OK) status = tfm_tokenizer_encode(ids, 64, &size, loaded, line, &error);
         if (status == TFM_OK) status = tfm_tokenizer_decode(NULL, 0, &size, loaded, (tfm_ids){ids, size}, &error);
         if (status != TFM_OK) ck_assert(status == TFM_E_NOMEM && error.status == status);

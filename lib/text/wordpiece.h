@@ -18,8 +18,8 @@ tfm_wordpiece tfm_wordpiece_of(const tfm_tokenizer *tokenizer);
 
 /*
  * Cuts a word of tfm_words_next(), the longest token first. "_" ends each word; "_" itself is spelt as a
- * backslash and "u", a backslash as two, and a character that is in no token as a backslash, its code and ";"; so is one
- * that only tokens have which do not fit.
+ * backslash and "u", a backslash as two, and a character that is in no token as a backslash, its code and ";"; so is
+ * one that only tokens have which do not fit.
  */
 tfm_status tfm_wordpiece_cut(const tfm_wordpiece *wordpiece, tfm_text word, tfm_token_fn take, void *user,
                              tfm_error *error);
