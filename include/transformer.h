@@ -118,7 +118,7 @@ typedef struct tfm_tokenizer tfm_tokenizer;
 #define TFM_TOKENIZER_SUBWORD_NMT 1 /* pre-tokenised text; merges and "@@ " output as subword-nmt 0.3                         */
 #define TFM_TOKENIZER_SENTENCEPIECE 2 /* raw text; a model of SentencePiece, read from its own file, never learned here */
 #define TFM_TOKENIZER_WORDPIECE 3 /* raw text; the subwords of tensor2tensor, learned or read from its vocabulary files */
-#define TFM_TOKENIZER_BERT 4 /* raw text; BERT's uncased word-pieces, read from its vocab.txt; what case and accents said is lost */
+#define TFM_TOKENIZER_BERT 4 /* raw text; BERT's word-pieces, read from its vocab.txt; case and accents are lost unless kept */
 
 /* How to learn a tokenizer. Start from tfm_tokenizer_options_init(). */
 typedef struct tfm_tokenizer_options {
@@ -189,6 +189,15 @@ TFM_API tfm_status tfm_tokenizer_restrict(tfm_tokenizer **out, const tfm_tokeniz
                                           const char *vocabulary_path, uint32_t vocabulary_threshold,
                                           const tfm_text *glossaries, size_t n_glossaries,
                                           const tfm_allocator *allocator, tfm_error *error);
+
+/*
+ * A copy of a tokenizer of kind TFM_TOKENIZER_BERT for a cased vocabulary: capitals and accents stay, which vocab.txt
+ * does not tell ("do_lower_case" of tokenizer_config.json does). Its file and the models made with it carry that.
+ * out: owned by the caller, NULL on failure. allocator NULL: malloc; it must outlive *out.
+ * returns TFM_OK, TFM_E_INVALID (another kind, or a pair), TFM_E_NOMEM. since 0.2
+ */
+TFM_API tfm_status tfm_tokenizer_keep_case(tfm_tokenizer **out, const tfm_tokenizer *tokenizer,
+                                           const tfm_allocator *allocator, tfm_error *error);
 
 /*
  * Two tokenizers as one, for a model whose languages have each their own. The pair is its source in all but two

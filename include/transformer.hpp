@@ -577,6 +577,11 @@ public:
                                                vocabulary.empty() ? nullptr : vocabulary.c_str(), threshold,
                                                glossaries.data(), glossaries.size(), allocator));
     }
+    /* tfm_tokenizer_keep_case(). */
+    static tokenizer keeping_case(const tokenizer_view &from, const tfm_allocator *allocator = nullptr)
+    {
+        return tokenizer(detail::create<owner>(tfm_tokenizer_keep_case, from.get(), allocator));
+    }
 
 private:
     explicit tokenizer(owner owned) noexcept : tokenizer_view(owned.get()), owner_(std::move(owned)) {}

@@ -71,7 +71,7 @@ refused "nothing to restrict by" 2 "glossary" "$tfm" tokenizer restrict --tokeni
 refused "a threshold of nothing" 2 "vocabulary" "$tfm" tokenizer restrict --tokenizer-file sub.tok --glossary a --vocabulary-threshold 3 -o x
 refused "a vocabulary without counts" 1 "line 1 of the vocabulary" "$tfm" tokenizer restrict --tokenizer-file sub.tok \
     --vocabulary words -o x
-refused "restricting another kind" 1 "kind" "$tfm" tokenizer restrict --tokenizer-file bpe.tok --glossary a -o x
+refused "restricting another kind" 1 "is of the kind bpe" "$tfm" tokenizer restrict --tokenizer-file bpe.tok --glossary a -o x
 works "one for targets" "$tfm" tokenizer learn --input de --vocab-size 280 -o de.tok
 works "pair" "$tfm" tokenizer pair --source sub.tok --target de.tok -o pair.tok
 check "pair: says what" grep -q '^pair.tok: subword-nmt, .* entries, to bpe, 280 entries$' err
@@ -110,6 +110,14 @@ works "attention with a pair" "$tfm" attention --model two --src-text 'one two' 
 refused "a target alone" 2 "needs --tokenizer-file" "$tfm" train --src en --tgt de --target-tokenizer-file de.tok --model x
 refused "shared embeddings" 1 "different vocabularies, but share one embedding" "$tfm" train --src en --tgt de "${two[@]}" \
     --set sharing=all --steps 1 --model x
+printf '%s\n' '[PAD]' '[UNK]' The the '##re' > vocab.txt
+works "cased" "$tfm" tokenizer keep-case --tokenizer-file vocab.txt -o cased.tok
+echo 'The there' > words
+input=words works "cased: encode" "$tfm" tokenizer encode --tokenizer-file cased.tok
+check "cased: capitals stay" equal "$(cat out)" "The the ##re"
+refused "another kind is never cased" 1 "this tokenizer is bpe" "$tfm" tokenizer keep-case --tokenizer-file bpe.tok -o x
+refused "codes are no tokenizer" 1 "tfm train --codes" "$tfm" tokenizer encode --tokenizer-file codes
+refused "other files are no tokenizer" 1 "begins like this" "$tfm" tokenizer encode --tokenizer-file words
 works "wordpiece" "$tfm" tokenizer learn --kind wordpiece --vocab-size 120 --codes subwords --output wp.tok --input en --input de
 check "wordpiece: a vocabulary file of tensor2tensor" equal "$(head -n 2 subwords)" "'<pad>_'
 '<EOS>_'"

@@ -37,6 +37,9 @@ static void null_tokenizers(void)
     REFUSED(tfm_tokenizer_renumber(&none, NULL, path, NULL, NULL));
     REFUSED(tfm_tokenizer_renumber(&none, t, NULL, NULL, NULL));
     ck_assert_ptr_null(tfm_tokenizer_target(NULL));
+    REFUSED(tfm_tokenizer_keep_case(NULL, t, NULL, NULL));
+    REFUSED(tfm_tokenizer_keep_case(&none, NULL, NULL, NULL));
+    REFUSED(tfm_tokenizer_keep_case(&none, t, NULL, NULL)); /* of another kind */
     REFUSED(tfm_tokenizer_save(NULL, path, NULL));
     REFUSED(tfm_tokenizer_save(t, NULL, NULL));
     REFUSED(tfm_tokenizer_export(NULL, path, NULL));

@@ -85,6 +85,50 @@ START_TEST(c04_nul_does_not_end_a_text)
 }
 END_TEST
 
+/* Capitals and accents stay, and punctuation and Chinese characters still part; files and copies keep that. */
+START_TEST(a_cased_vocabulary_keeps_case)
+{
+    static const char cased[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\nAb\nab\n##\xC3\x84\n.\n\xE5\x8D\x9A\n\xCE\xA3\n";
+    const tfm_text line = TEXT("Ab ab\xC3\x84.AB \xCE\xA3\xE5\x8D\x9A"
+                               "Ab");
+    const tfm_text pieces = TEXT("Ab ab ##\xC3\x84 . [UNK] \xCE\xA3 \xE5\x8D\x9A Ab");
+    tfm_tokenizer *t = NULL, *kept = NULL, *again = NULL, *copy = NULL;
+    tfm_buffer text = {.allocator = tfm_allocator_or_default(NULL)};
+    tfm_error error = {0};
+
+    ck_assert_ok(tfm_tokenizer_from_text(&t, (tfm_text){cased, sizeof cased - 1}, NULL, &error), error);
+    ck_assert_ok(tfm_tokenizer_keep_case(&kept, t, NULL, &error), error);
+    ck_assert_ok(tfm_tokenizer_copy(&copy, kept, NULL, &error), error);
+    ck_assert_ok(tfm_tokenizer_to_text(kept, &text, &error), error);
+    ck_assert_ok(tfm_tokenizer_from_text(&again, (tfm_text){text.data, text.size}, NULL, &error), error);
+    require_segments(kept, line, pieces);
+    require_segments(copy, line, pieces);
+    require_segments(again, line, pieces);
+    require_segments(t, TEXT("Ab"), TEXT("ab"));
+    tfm_buffer_free(&text);
+    tfm_tokenizer_free(copy);
+    tfm_tokenizer_free(again);
+    tfm_tokenizer_free(kept);
+    tfm_tokenizer_free(t);
+}
+END_TEST
+
+START_TEST(only_one_of_bert_is_cased)
+{
+    tfm_tokenizer *t = small(), *bpe = learn(TFM_TOKENIZER_BPE, 300, corpus, CORPUS), *pair = NULL, *kept = NULL;
+    tfm_error error = {0};
+
+    ck_assert_ok(tfm_tokenizer_pair(&pair, t, t, NULL, &error), error);
+    ck_assert_status(tfm_tokenizer_keep_case(&kept, pair, NULL, &error), TFM_E_INVALID, error);
+    ck_assert_str_eq(error.message, "only a vocabulary of BERT can be cased, this tokenizer is a pair: give one side");
+    ck_assert_status(tfm_tokenizer_keep_case(&kept, bpe, NULL, &error), TFM_E_INVALID, error);
+    ck_assert_str_eq(error.message, "only a vocabulary of BERT can be cased, this tokenizer is bpe");
+    tfm_tokenizer_free(pair);
+    tfm_tokenizer_free(bpe);
+    tfm_tokenizer_free(t);
+}
+END_TEST
+
 static void require_same(const tfm_tokenizer *a, const tfm_tokenizer *b)
 {
     tfm_special_ids s;
@@ -177,7 +221,7 @@ START_TEST(c34_each_failed_allocation_is_survived)
         int32_t ids[16];
         size_t size;
         status = tfm_tokenizer_from_text(&t, (tfm_text){file, sizeof file - 1}, &a, &error);
-        if (status == TFM_OK) status = tfm_tokenizer_copy(&copy, t, &a, &error);
+        if (status == TFM_OK) status = tfm_tokenizer_keep_case(&copy, t, &a, &error);
         if (status == TFM_OK) status = tfm_tokenizer_encode(ids, 16, &size, copy, TEXT("abc, x"), &error);
         if (status == TFM_OK) status = tfm_tokenizer_decode(NULL, 0, &size, copy, (tfm_ids){ids, size}, &error);
         if (status != TFM_OK) ck_assert(status == TFM_E_NOMEM && error.status == status);
@@ -199,6 +243,8 @@ static Suite *suite(void)
     tcase_add_test(c, special_ids);
     tcase_add_test(c, c01_what_is_unknown_is_stable);
     tcase_add_test(c, c04_nul_does_not_end_a_text);
+    tcase_add_test(c, a_cased_vocabulary_keeps_case);
+    tcase_add_test(c, only_one_of_bert_is_cased);
     tcase_add_test(c, c05_files_keep_it);
     tcase_add_loop_test(c, bad_files_are_refused, 0, sizeof bad / sizeof *bad);
     tcase_add_test(c, damaged_files_are_survived);

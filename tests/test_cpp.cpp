@@ -141,6 +141,7 @@ START_TEST(tokenizers_on_disk)
     ck_assert(kept.segment("xevening").find("evening") != std::string::npos);
     require_status(TFM_E_IO, "", [&] { tfm::tokenizer::restricted(t, folder + "/none", 2); });
     require_status(TFM_E_INVALID, "", [&] { small_tokenizer().export_codes(codes); });
+    require_status(TFM_E_INVALID, "this tokenizer is subword-nmt", [&] { tfm::tokenizer::keeping_case(t); });
 }
 END_TEST
 

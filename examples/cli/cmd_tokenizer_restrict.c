@@ -1,4 +1,4 @@
-/* tfm tokenizer restrict: puts the vocabulary threshold and the glossaries of apply-bpe into a tokenizer's file. */
+/* tfm tokenizer restrict, keep-case: put into a tokenizer's file what is an option elsewhere, as of apply-bpe. */
 #include "commands.h"
 #include "console.h"
 #include "model_args.h"
@@ -43,25 +43,30 @@ static tfm_status restrict_with(tfm_tokenizer **out, const tfm_tokenizer *from, 
     return status;
 }
 
+/* Writes the new tokenizer, NULL after an error. */
+static int finish(tfm_tokenizer *from, tfm_tokenizer *to, const char *output, tfm_error *error)
+{
+    int code = EXIT_SUCCESS;
+
+    if (!to || tfm_tokenizer_save(to, output, error)) code = console_fail("%s", error->message);
+    else console_say("%s: %s, %u entries", output, tokenizer_kind_name(to), tfm_tokenizer_vocab_size(to));
+    tfm_tokenizer_free(from);
+    tfm_tokenizer_free(to);
+    return code;
+}
+
 static int run_restrict(void *place, const string_list *operands)
 {
     const restrict_args *args = place;
     tfm_tokenizer *from = NULL, *to = NULL;
-    int code = EXIT_SUCCESS;
     tfm_error error;
 
     (void)operands;
     if (!args->vocabulary && !args->glossary.size) return console_usage("give --vocabulary, --glossary, or both");
     if (args->threshold && !args->vocabulary) return console_usage("--vocabulary-threshold is for --vocabulary");
     if (!output_path_check(args->output)) return EXIT_FAILURE;
-    if (tfm_tokenizer_load(&from, args->file, NULL, &error) || restrict_with(&to, from, args, &error) ||
-        tfm_tokenizer_save(to, args->output, &error))
-        code = console_fail("%s", error.message);
-    else
-        console_say("%s: %s, %u entries", args->output, tokenizer_kind_name(to), tfm_tokenizer_vocab_size(to));
-    tfm_tokenizer_free(from);
-    tfm_tokenizer_free(to);
-    return code;
+    if (tfm_tokenizer_load(&from, args->file, NULL, &error) == TFM_OK) restrict_with(&to, from, args, &error);
+    return finish(from, to, args->output, &error);
 }
 
 const command command_tokenizer_restrict = {
@@ -76,4 +81,36 @@ const command command_tokenizer_restrict = {
     .options = rows,
     .args_size = sizeof(restrict_args),
     .run = run_restrict,
+};
+
+static const option_row case_rows[] = {
+    {.kind = OPTION_HEADING, .help = "Options"},
+    {"tokenizer-file", "FILE", "the vocab.txt of a cased BERT", OPTION_TEXT, .required = true, AT(file)},
+    {"output", "FILE", "the new tokenizer, as plain text", OPTION_TEXT, .letter = 'o', .required = true, AT(output)},
+    {.kind = OPTION_END},
+};
+
+static int run_keep_case(void *place, const string_list *operands)
+{
+    const restrict_args *args = place;
+    tfm_tokenizer *from = NULL, *to = NULL;
+    tfm_error error;
+
+    (void)operands;
+    if (!output_path_check(args->output)) return EXIT_FAILURE;
+    if (tfm_tokenizer_load(&from, args->file, NULL, &error) == TFM_OK) tfm_tokenizer_keep_case(&to, from, NULL, &error);
+    return finish(from, to, args->output, &error);
+}
+
+const command command_tokenizer_keep_case = {
+    .name = "tokenizer keep-case",
+    .summary = "makes a tokenizer of a cased BERT's vocabulary",
+    .usage = "--tokenizer-file FILE --output FILE",
+    .text = "A vocab.txt does not say whether its model keeps capitals and accents, and as a tokenizer it loses both. "
+            "The tokenizer that is written keeps them.",
+    .examples = "  tfm tokenizer keep-case --tokenizer-file vocab.txt --output cased.tok\n"
+                "  tfm tokenizer encode --tokenizer-file cased.tok < test.en\n",
+    .options = case_rows,
+    .args_size = sizeof(restrict_args),
+    .run = run_keep_case,
 };

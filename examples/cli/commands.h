@@ -8,6 +8,7 @@ extern const command command_train, command_translate, command_score, command_ev
     command_average,
     command_quantize, command_convert, command_inspect, command_tokenizer_learn, command_tokenizer_encode,
     command_tokenizer_decode, command_tokenizer_normalize, command_tokenizer_pair, command_tokenizer_restrict,
+    command_tokenizer_keep_case,
     command_tokenizer_pretokenize, command_tokenizer_detokenize, command_bench_train, command_bench_decode,
     command_bench_gemm, command_bench_attention, command_bench_kernels;
 

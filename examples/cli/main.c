@@ -26,6 +26,7 @@ static const command *const commands[] = {
     &command_tokenizer_normalize,
     &command_tokenizer_pair,
     &command_tokenizer_restrict,
+    &command_tokenizer_keep_case,
     &command_tokenizer_pretokenize,
     &command_tokenizer_detokenize,
     &command_average,

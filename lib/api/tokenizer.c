@@ -73,6 +73,17 @@ static tfm_status name_file(tfm_status status, const char *path, const tfm_error
     return tfm_fail(error, status, "%s: %s", size > shown ? path + size - shown : path, inner->message);
 }
 
+static tfm_status refuse_other(tfm_text file, tfm_error *error)
+{
+    if (tfm_bpe_codes_is_file(file))
+        return tfm_fail(error, TFM_E_FORMAT,
+                        "a codes file of subword-nmt has no vocabulary: import it together with the "
+                        "training text (tfm_tokenizer_import(), tfm train --codes)");
+    return tfm_fail(error, TFM_E_FORMAT,
+                    "no tokenizer begins like this: give one that was saved here, a .model of "
+                    "SentencePiece, a vocabulary of tensor2tensor (in quotes) or BERT ([PAD] first), or a model");
+}
+
 /* The tokenizer's own file, or a model file. */
 static tfm_status read_file(tfm_tokenizer **out, tfm_mapping file, const char *path, const tfm_allocator *allocator,
                             tfm_error *error)
@@ -82,6 +93,8 @@ static tfm_status read_file(tfm_tokenizer **out, tfm_mapping file, const char *p
     tfm_status status = TFM_OK;
     tfm_error inner = {0};
 
+    if (!tfm_tokenizer_is_text(text) && tfm_safetensors_is_other(file.data, file.size))
+        return name_file(refuse_other(text, &inner), path, &inner, error);
     if (!tfm_tokenizer_is_text(text)) {
         status = tfm_safetensors_parse(&model, file.data, file.size, path, allocator, error);
         if (status != TFM_OK) return status;
@@ -156,8 +169,9 @@ static tfm_status check_restriction(const tfm_tokenizer *t, const char *path, ui
     if (!t) return tfm_fail(error, TFM_E_INVALID, "tokenizer is NULL");
     if (t->target) return tfm_fail(error, TFM_E_INVALID, "the tokenizer is a pair: restrict each side, and pair them then");
     if (t->kind != TFM_TOKENIZER_SUBWORD_NMT)
-        return tfm_fail(error, TFM_E_INVALID, "only tokenizers of kind %d can be restricted, this one is of %u",
-                        TFM_TOKENIZER_SUBWORD_NMT, t->kind);
+        return tfm_fail(error, TFM_E_INVALID,
+                        "only tokenizers of the kind subword-nmt can be restricted, this one is of the kind %s",
+                        tfm_tokenizer_kind_name(t->kind));
     if (!path && threshold)
         return tfm_fail(error, TFM_E_INVALID, "vocabulary_threshold is %u without a vocabulary: give its file",
                         threshold);
@@ -180,6 +194,20 @@ tfm_status tfm_tokenizer_restrict(tfm_tokenizer **out, const tfm_tokenizer *toke
     for (size_t i = 0; status == TFM_OK && i < n_glossaries; i++) status = add_glossary(t, glossaries[i], i + 1, error);
     if (status == TFM_OK) *out = t;
     else tfm_tokenizer_destroy(t);
+    return status;
+}
+
+tfm_status tfm_tokenizer_keep_case(tfm_tokenizer **out, const tfm_tokenizer *tokenizer, const tfm_allocator *allocator,
+                                   tfm_error *error)
+{
+    if (!out) return tfm_fail(error, TFM_E_INVALID, "out is NULL");
+    *out = NULL;
+    if (!tokenizer) return tfm_fail(error, TFM_E_INVALID, "tokenizer is NULL");
+    if (tokenizer->kind != TFM_TOKENIZER_BERT || tokenizer->target)
+        return tfm_fail(error, TFM_E_INVALID, "only a vocabulary of BERT can be cased, this tokenizer is %s",
+                        tokenizer->target ? "a pair: give one side" : tfm_tokenizer_kind_name(tokenizer->kind));
+    const tfm_status status = tfm_tokenizer_copy(out, tokenizer, allocator, error);
+    if (status == TFM_OK) (*out)->cased = true;
     return status;
 }
 
@@ -210,8 +238,9 @@ tfm_status tfm_tokenizer_renumber(tfm_tokenizer **out, const tfm_tokenizer *toke
     if (!tokenizer || !vocabulary_path)
         return tfm_fail(error, TFM_E_INVALID, "%s is NULL", tokenizer ? "vocabulary_path" : "tokenizer");
     if (!tokenizer->sentencepiece || tokenizer->target)
-        return tfm_fail(error, TFM_E_INVALID, "only the pieces of a SentencePiece model get other ids, this tokenizer is %s",
-                        tokenizer->target ? "a pair: give each side its own" : "of another kind");
+        return tfm_fail(
+            error, TFM_E_INVALID, "only the pieces of a SentencePiece model get other ids, this tokenizer is %s",
+            tokenizer->target ? "a pair: give each side its own" : tfm_tokenizer_kind_name(tokenizer->kind));
     tfm_status status = tfm_file_map(&file, vocabulary_path, error);
     if (status != TFM_OK) return status;
     status = tfm_tokenizer_copy(out, tokenizer, allocator, &inner);
@@ -250,8 +279,10 @@ tfm_status tfm_tokenizer_export(const tfm_tokenizer *tokenizer, const char *code
         return tfm_fail(error, TFM_E_INVALID, "the tokenizer is a pair, such a file holds one: export each side");
     if (tokenizer->kind == TFM_TOKENIZER_WORDPIECE) return write_file(tokenizer, codes_path, tfm_wordpiece_write, error);
     if (tokenizer->kind != TFM_TOKENIZER_SUBWORD_NMT)
-        return tfm_fail(error, TFM_E_INVALID, "only tokenizers of the kinds %d and %d have such a file, this one is of %u",
-                        TFM_TOKENIZER_SUBWORD_NMT, TFM_TOKENIZER_WORDPIECE, tokenizer->kind);
+        return tfm_fail(
+            error, TFM_E_INVALID,
+            "only tokenizers of the kinds subword-nmt and wordpiece have such a file, this one is of the kind %s",
+            tfm_tokenizer_kind_name(tokenizer->kind));
     return write_file(tokenizer, codes_path, tfm_bpe_codes_write, error);
 }
 

@@ -53,6 +53,13 @@ static bool begins_with(const unsigned char *data, size_t size, const char *pref
     return true;
 }
 
+static bool has_prefix(const unsigned char *data, size_t size)
+{
+    return size >= PREFIX + 2 && data[PREFIX] == '{';
+}
+
+static const char no_header[] = "it has no safetensors header";
+
 /* What a file that is not ours most likely is. */
 static const char *guess(const unsigned char *data, size_t size)
 {
@@ -69,7 +76,12 @@ static const char *guess(const unsigned char *data, size_t size)
     if (!size) return "it is empty";
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (begins_with(data, size, kinds[i].prefix)) return kinds[i].hint;
-    return size < PREFIX + 2 ? "it is too short" : "it has no safetensors header";
+    return size < PREFIX + 2 ? "it is too short" : no_header;
+}
+
+bool tfm_safetensors_is_other(const unsigned char *data, size_t size)
+{
+    return !has_prefix(data, size) && guess(data, size) == no_header;
 }
 
 /* Finds header and data; size covers both. */
@@ -77,8 +89,7 @@ static tfm_status split(tfm_safetensors *file, const unsigned char *data, size_t
 {
     uint64_t n;
 
-    if (size < PREFIX + 2 || data[PREFIX] != '{')
-        return refuse(file, error, TFM_E_FORMAT, "not a model file: %s", guess(data, size));
+    if (!has_prefix(data, size)) return refuse(file, error, TFM_E_FORMAT, "not a model file: %s", guess(data, size));
     memcpy(&n, data, sizeof n);
     if (n > MAX_HEADER)
         return refuse(file, error, TFM_E_FORMAT, "not a model file: header of %" PRIu64 " bytes, more than %d", n,

@@ -18,6 +18,8 @@ tfm_status tfm_safetensors_open(tfm_safetensors **out, const char *path, const t
 /* The same over bytes in memory, which must outlive *out; name stands in the messages. */
 tfm_status tfm_safetensors_parse(tfm_safetensors **out, const void *data, size_t size, const char *name,
                                  const tfm_allocator *allocator, tfm_error *error);
+/* Whether a file begins neither as such a one nor as one that the messages of the two above name. */
+bool tfm_safetensors_is_other(const unsigned char *data, size_t size);
 void tfm_safetensors_close(tfm_safetensors *file); /* takes NULL */
 
 /* Tensors in the order of their data. All that is lent here lives until close. */

@@ -1,4 +1,4 @@
-/* Words by BERT's rules for uncased vocabularies, and the longest pieces of each. */
+/* Words by BERT's rules, and the longest pieces of each. */
 #include "text/bert.h"
 
 #include <utf8proc.h>
@@ -55,7 +55,17 @@ static void end_word(tfm_buffer *out, size_t start)
     if (!out->bad && out->size > start && out->data[out->size - 1] != ' ') tfm_buffer_append(out, " ", 1);
 }
 
-/* The lower case of a character without its accents. Punctuation, which may only then show, is a word of its own. */
+/* Punctuation is a word of its own. */
+static void append_alone(tfm_buffer *out, size_t start, utf8proc_int32_t c, utf8proc_category_t category)
+{
+    const bool alone = is_punctuation((uint32_t)c, category);
+
+    if (alone) end_word(out, start);
+    append_character(out, c);
+    if (alone) end_word(out, start);
+}
+
+/* The lower case of a character without its accents, where punctuation may only then show. */
 static void append_plain(tfm_buffer *out, size_t start, uint32_t c)
 {
     enum { MOST = 32 };
@@ -66,10 +76,7 @@ static void append_plain(tfm_buffer *out, size_t start, uint32_t c)
 
     for (utf8proc_ssize_t i = 0; i < n && i < MOST; i++) {
         const utf8proc_category_t category = utf8proc_category(parts[i]);
-        const bool alone = is_punctuation((uint32_t)parts[i], category);
-        if (alone) end_word(out, start);
-        if (category != UTF8PROC_CATEGORY_MN) append_character(out, parts[i]);
-        if (alone) end_word(out, start);
+        if (category != UTF8PROC_CATEGORY_MN) append_alone(out, start, parts[i], category);
     }
 }
 
@@ -82,7 +89,7 @@ static bool is_letter(tfm_text text)
     return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO;
 }
 
-void tfm_bert_words(tfm_text line, tfm_buffer *out)
+void tfm_bert_words(tfm_text line, bool cased, tfm_buffer *out)
 {
     const size_t start = out->size;
     bool inside = false; /* a letter came before */
@@ -95,7 +102,9 @@ void tfm_bert_words(tfm_text line, tfm_buffer *out)
         const bool space = is_space(c, category), alone = is_chinese(c);
         if (!space && is_dropped(c, category)) continue;
         if (space || alone) end_word(out, start);
-        if (c == 0x3A3 && inside && !is_letter(line)) append_character(out, 0x3C2); /* sigma at the end of a word */
+        if (cased && !space) append_alone(out, start, (utf8proc_int32_t)c, category);
+        else if (c == 0x3A3 && inside && !is_letter(line))
+            append_character(out, 0x3C2); /* sigma at the end of a word */
         else if (!space) append_plain(out, start, c);
         if (alone) end_word(out, start);
         inside = category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO;
@@ -140,7 +149,7 @@ tfm_status tfm_bert_cut(const tfm_tokenizer *tokenizer, tfm_text line, tfm_token
 {
     tfm_buffer words = {.allocator = tokenizer->allocator};
 
-    tfm_bert_words(line, &words);
+    tfm_bert_words(line, tokenizer->cased, &words);
     const bool bad = words.bad;
     for (tfm_text rest = {words.data, words.size}; !bad && rest.size;) {
         const tfm_text word = {rest.data, (size_t)((const char *)memchr(rest.data, ' ', rest.size) - rest.data)};

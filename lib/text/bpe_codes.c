@@ -3,7 +3,14 @@
 
 #include "text/words.h"
 
+enum { VERSION_MARK = sizeof "#version:" - 1 };
+
 static const char heading[] = "#version: 0.2";
+
+bool tfm_bpe_codes_is_file(tfm_text file)
+{
+    return file.size >= VERSION_MARK && memcmp(file.data, heading, VERSION_MARK) == 0;
+}
 
 static tfm_text stripped(tfm_text line)
 {
@@ -17,7 +24,7 @@ static tfm_text stripped(tfm_text line)
 static tfm_status check_heading(tfm_text line, tfm_error *error)
 {
     if (tfm_text_equal(stripped(line), tfm_text_of(heading))) return TFM_OK;
-    if (line.size >= 9 && memcmp(line.data, heading, 9) == 0)
+    if (tfm_bpe_codes_is_file(line))
         return tfm_fail(error, TFM_E_UNSUPPORTED, "codes file begins with \"%.*s\", only \"%s\" is known",
                         (int)(line.size < 40 ? line.size : 40), line.data, heading);
     return tfm_fail(error, TFM_E_FORMAT, "not a codes file of subword-nmt: the first line is not \"%s\"", heading);

@@ -18,6 +18,7 @@ struct tfm_sentencepiece;
 struct tfm_tokenizer {
     tfm_allocator allocator;
     uint32_t kind;
+    bool cased; /* bert: case and accents stay */
     tfm_special_ids special;
     struct tfm_tokenizer *target; /* of a pair, else NULL: what it decodes with; all else here is the source's */
     struct tfm_sentencepiece *sentencepiece; /* of that kind, else NULL; it has the vocabulary, and the fields below are
@@ -73,6 +74,9 @@ typedef void (*tfm_token_fn)(void *user, const tfm_token *token);
 /* The symbols of the characters of a word, in work->parts; *n receives how many. */
 tfm_status tfm_tokenizer_spell(const tfm_tokenizer *tokenizer, tfm_text word, tfm_bpe_work *work, size_t *n,
                                tfm_error *error);
+/* As in files and messages; kind: a TFM_TOKENIZER_*. */
+const char *tfm_tokenizer_kind_name(uint32_t kind);
+
 /* Cuts one word of tfm_words_next(), or a line of valid UTF-8, into tokens. */
 tfm_status tfm_tokenizer_cut_word(const tfm_tokenizer *tokenizer, tfm_text word, tfm_bpe_work *work, tfm_token_fn take,
                                   void *user, tfm_error *error);

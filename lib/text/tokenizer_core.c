@@ -93,6 +93,7 @@ tfm_status tfm_tokenizer_copy(tfm_tokenizer **out, const tfm_tokenizer *tokenize
     if (good) {
         t->longest = tokenizer->longest;
         t->special = tokenizer->special;
+        t->cased = tokenizer->cased;
     }
     good = good && tfm_bpe_reserve(&t->bpe, tokenizer->bpe.n);
     for (size_t i = 0; good && i < tokenizer->bpe.n; i++) good = tfm_bpe_add(&t->bpe, tokenizer->bpe.merges[i]);
@@ -281,9 +282,10 @@ tfm_status tfm_tokenizer_allow_dropout(const tfm_tokenizer *tokenizer, float rat
     const uint32_t kind = tokenizer->kind;
 
     if (rate == 0.0f || kind == TFM_TOKENIZER_BPE || kind == TFM_TOKENIZER_SUBWORD_NMT) return TFM_OK;
-    return tfm_fail(error, TFM_E_UNSUPPORTED, "dropout of merges is %g, but only tokenizers of the kinds %d and %d have "
-                    "merges to leave out, this one is of %u", (double)rate, TFM_TOKENIZER_BPE,
-                    TFM_TOKENIZER_SUBWORD_NMT, kind);
+    return tfm_fail(error, TFM_E_UNSUPPORTED,
+                    "dropout of merges is %g, but only tokenizers of the kinds bpe and subword-nmt have "
+                    "merges to leave out, this one is of the kind %s",
+                    (double)rate, tfm_tokenizer_kind_name(kind));
 }
 
 tfm_status tfm_tokenizer_cut_dropout(const tfm_tokenizer *tokenizer, tfm_text line, const tfm_bpe_dropout *dropout,

@@ -22,12 +22,17 @@ enum { LEAST_TOKEN = 2, LEAST_MERGE = 4 }; /* bytes of a line: "a\n", "a b\n" */
 static const char *const kinds[] = {
     [TFM_TOKENIZER_BPE] = "bpe",
     [TFM_TOKENIZER_SUBWORD_NMT] = "subword-nmt",
-    [TFM_TOKENIZER_SENTENCEPIECE] = "", /* never text */
+    [TFM_TOKENIZER_SENTENCEPIECE] = "sentencepiece", /* never text of this form */
     [TFM_TOKENIZER_WORDPIECE] = "wordpiece",
     [TFM_TOKENIZER_BERT] = "bert",
 };
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
+
+const char *tfm_tokenizer_kind_name(uint32_t kind)
+{
+    return kinds[kind];
+}
 
 bool tfm_tokenizer_is_text(tfm_text file)
 {
@@ -49,7 +54,7 @@ static void append_escaped(tfm_buffer *out, tfm_text text)
     }
 }
 
-/* What restricts pieces and keeps words whole is in the heading when there is something. */
+/* What restricts pieces, keeps words whole and keeps case is in the heading when there is something. */
 static void append_heading(tfm_buffer *out, const tfm_tokenizer *t)
 {
     char text[140];
@@ -62,6 +67,7 @@ static void append_heading(tfm_buffer *out, const tfm_tokenizer *t)
         size = snprintf(text, sizeof text, " %u glossaries", t->glossaries.n);
         tfm_buffer_append(out, text, (size_t)size);
     }
+    if (t->cased) tfm_buffer_append(out, " cased", sizeof " cased" - 1);
     tfm_buffer_append(out, "\n", 1);
 }
 
@@ -235,7 +241,7 @@ static bool take_count(tfm_text *line, uint32_t *count)
 
 typedef struct heading {
     uint32_t kind, n_tokens, n_merges, n_glossaries;
-    bool restricted;
+    bool restricted, cased;
 } heading;
 
 /* What only the kind subword-nmt has, after its counts. */
@@ -247,6 +253,14 @@ static bool take_subword(tfm_text *line, heading *h)
     if (h->restricted) *line = rest;
     if (!line->size) return true;
     return take_count(line, &h->n_glossaries) && h->n_glossaries && take_exactly(line, "glossaries") && !line->size;
+}
+
+/* What a kind has after its counts. */
+static bool take_extras(tfm_text *line, heading *h)
+{
+    if (h->kind == TFM_TOKENIZER_SUBWORD_NMT) return take_subword(line, h);
+    h->cased = h->kind == TFM_TOKENIZER_BERT && tfm_text_equal(*line, tfm_text_of("cased"));
+    return h->cased || !line->size;
 }
 
 static tfm_status read_heading(reader *r, heading *h, tfm_error *error)
@@ -263,12 +277,12 @@ static tfm_status read_heading(reader *r, heading *h, tfm_error *error)
         return tfm_fail(error, TFM_E_UNSUPPORTED, LINE "version \"%.*s\", only " VERSION " is known", r->line,
                         (int)(version.size < 20 ? version.size : 20), version.data);
     for (h->kind = 0; h->kind < KINDS; h->kind++)
-        if (kind.size && tfm_text_equal(kind, tfm_text_of(kinds[h->kind]))) break;
+        if (tfm_text_equal(kind, tfm_text_of(kinds[h->kind]))) break;
     if (h->kind == KINDS)
         return tfm_fail(error, TFM_E_UNSUPPORTED, LINE "kind \"%.*s\", only %s, %s, %s and %s are known", r->line,
                         (int)(kind.size < 40 ? kind.size : 40), kind.data, kinds[0], kinds[1], kinds[3], kinds[4]);
     if (take_count(&line, &h->n_tokens) && take_exactly(&line, "tokens") && take_count(&line, &h->n_merges) &&
-        take_exactly(&line, "merges") && (h->kind == TFM_TOKENIZER_SUBWORD_NMT ? take_subword(&line, h) : !line.size))
+        take_exactly(&line, "merges") && take_extras(&line, h))
         return TFM_OK;
     all.size = all.size < 80 ? all.size : 80;
     return tfm_fail(error, TFM_E_FORMAT,
@@ -351,6 +365,7 @@ static tfm_status read_all(reader *r, tfm_tokenizer **out, const tfm_allocator *
     if (status != TFM_OK) return status;
     tfm_tokenizer *t = *out;
     const uint32_t fixed = t->vocab.n;
+    t->cased = h.cased;
     status = check_counts(r, &h, fixed, error);
     if (status == TFM_OK) status = tfm_tokenizer_reserve(t, h.n_tokens, h.n_merges, error);
     for (uint32_t id = 0; id < h.n_tokens && status == TFM_OK; id++) status = read_token(r, t, id, fixed, error);

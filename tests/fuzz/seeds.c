@@ -201,6 +201,7 @@ static void write_tokenizers(void)
     FUZZ_REQUIRE(tfm_tokenizer_save(wordpiece, place("tokenizer", "wordpiece"), NULL) == TFM_OK);
     FUZZ_REQUIRE(tfm_tokenizer_export(wordpiece, place("tokenizer", "subwords"), NULL) == TFM_OK);
     write_text("tokenizer", "bert", "[PAD]\n[UNK]\n[CLS]\n[SEP]\nthe\nlow\n##er\n##est\nw\n##i\n##d\n,\n");
+    write_text("tokenizer", "cased", "tfm-tokenizer 1 bert 6 tokens 0 merges cased\n[PAD]\n[UNK]\nThe\nlow\n##er\nw\n");
     tfm_tokenizer_free(wordpiece);
     tfm_tokenizer_free(bpe);
     tfm_tokenizer_free(subword);

@@ -498,6 +498,7 @@ PROTOTYPES: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
         POINTER(tfm_error))),
     "tfm_tokenizer_restrict": (c_int, (POINTER(c_void_p), c_void_p, c_char_p, c_uint32, POINTER(tfm_text), c_size_t,
         POINTER(tfm_allocator), POINTER(tfm_error))),
+    "tfm_tokenizer_keep_case": (c_int, (POINTER(c_void_p), c_void_p, POINTER(tfm_allocator), POINTER(tfm_error))),
     "tfm_tokenizer_pair": (c_int, (POINTER(c_void_p), c_void_p, c_void_p, POINTER(tfm_allocator), POINTER(tfm_error))),
     "tfm_tokenizer_target": (c_void_p, (c_void_p,)),
     "tfm_tokenizer_renumber": (c_int, (POINTER(c_void_p), c_void_p, c_char_p, POINTER(tfm_allocator),

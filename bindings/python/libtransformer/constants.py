@@ -69,7 +69,7 @@ class TokenizerKind(IntEnum):
     SUBWORD_NMT: pre-tokenised text; merges and "@@ " output as subword-nmt 0.3
     SENTENCEPIECE: raw text; a model of SentencePiece, read from its own file, never learned here
     WORDPIECE: raw text; the subwords of tensor2tensor, learned or read from its vocabulary files
-    BERT: raw text; BERT's uncased word-pieces, read from its vocab.txt; what case and accents said is lost
+    BERT: raw text; BERT's word-pieces, read from its vocab.txt; case and accents are lost unless kept
     """
 
     BPE = 0

@@ -75,6 +75,10 @@ class Tokenizer(Handle):
                                 None if vocabulary is None else path_bytes(vocabulary), threshold, array, len(array),
                                 None))
 
+    def keep_case(self) -> "Tokenizer":
+        """A tokenizer that leaves capitals and accents, for a cased vocabulary. Of TokenizerKind.BERT only."""
+        return Tokenizer(create(lib.tfm_tokenizer_keep_case, lib.tfm_tokenizer_free, self._open(), None))
+
     @classmethod
     def pair(cls, source: "Tokenizer", target: "Tokenizer") -> "Tokenizer":
         """Both as one, for a model whose languages have each their own: it is the source but for decode() and target."""

@@ -146,6 +146,17 @@ def test_restricted_subword_nmt(tmp_path, tokenizer):
         tokenizer.restrict(glossaries=["a"])
 
 
+def test_cased_bert(tmp_path, tokenizer):
+    (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\nMy\nmy\n##\u00e9\n")
+    lowered = tfm.Tokenizer.load(tmp_path / "vocab.txt")
+    kept = lowered.keep_case()
+    assert (lowered.segment("My my\u00e9"), kept.segment("My my\u00e9")) == ("my [UNK]", "My my ##\u00e9")
+    kept.save(tmp_path / "kept")
+    assert tfm.Tokenizer.load(tmp_path / "kept").encode("My my\u00e9") == kept.encode("My my\u00e9") == [2, 3, 4]
+    with pytest.raises(tfm.TransformerError, match="bpe"):
+        tokenizer.keep_case()
+
+
 def test_warnings_reach_the_log():
     heard = []
     tfm.Tokenizer.learn(["a b"], vocab_size=5000, log=lambda level, message: heard.append((level, message)))
