@@ -82,6 +82,7 @@ tfm_status tfm_words_of_ids(uint32_t *words, const tfm_tokenizer *tokenizer, tfm
 {
     size_t n = 0, shown = 0;
 
+    text->bad = false; /* of an earlier call */
     for (size_t i = 0; i < ids.size; i++) {
         text->size = 0;
         tfm_tokenizer_join(tokenizer, (tfm_ids){ids.data, i + 1}, text);

@@ -32,6 +32,7 @@ static tfm_status check_written(tfm_placeholders *p, const tfm_tokenizer *tokeni
     const int size = (int)(what.size < SHOWN ? what.size : SHOWN);
 
     b->size = 0;
+    b->bad = false;
     tfm_tokenizer_join(tokenizer, ids, b);
     if (b->bad) return tfm_fail(error, TFM_E_NOMEM, "no memory for a placeholder of %zu bytes", what.size);
     if (b->size == what.size && !memcmp(b->data, what.data, what.size)) return TFM_OK;
@@ -154,6 +155,7 @@ void tfm_placeholders_space(tfm_placeholders *p, tfm_text translation, tfm_text 
     size_t at = 0, found;
 
     to->size = 0;
+    to->bad = false;
     for (const tfm_text *what; (what = next(translation, at, placeholders, n, &found)); at = found) {
         const size_t there = same_in(line, *what, count((tfm_text){translation.data, found}, *what));
         const neighbour left = before(line, there), right = behind(line, there + what->size);
