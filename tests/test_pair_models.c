@@ -7,8 +7,10 @@ static tfm_error error;
 enum { PAIRS = 3 };
 
 /* Words of the one language are cut into other pieces by the tokenizer of the other. */
-static const tfm_text sources[PAIRS] = {LITERAL("the lower the newer"), LITERAL("the wider {0} lowest"), LITERAL("newer")};
-static const tfm_text targets[PAIRS] = {LITERAL("die tiefe die neue"), LITERAL("die weite {0} tiefste"), LITERAL("neue")};
+static const tfm_text sources[PAIRS] = {LITERAL("the lower the newer"), LITERAL("the wider {0} lowest"),
+                                        LITERAL("newer")};
+static const tfm_text targets[PAIRS] = {LITERAL("die tiefe die neue"), LITERAL("die weite {0} tiefste"),
+                                        LITERAL("neue")};
 
 static tfm_tokenizer *source, *target, *pair;
 static tfm_ids source_ids[PAIRS], target_ids[PAIRS];
@@ -113,7 +115,8 @@ END_TEST
 
 START_TEST(what_a_model_asks_of_a_pair)
 {
-    static const char ends_elsewhere[] = "tfm-tokenizer 1 bert 6 tokens 0 merges\n[PAD]\n[UNK]\n[CLS]\n[SEP]\nnewer\nneue\n";
+    static const char ends_elsewhere[] =
+        "tfm-tokenizer 1 bert 6 tokens 0 merges\n[PAD]\n[UNK]\n[CLS]\n[SEP]\nnewer\nneue\n";
     tfm_tokenizer *other = NULL, *odd = NULL, *same = NULL;
     tfm_model_options o = options_of(TFM_SHARE_ALL);
     tfm_model *m = NULL;

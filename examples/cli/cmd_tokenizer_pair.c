@@ -14,8 +14,9 @@ typedef struct pair_args {
 
 static const option_row rows[] = {
     {.kind = OPTION_HEADING, .help = "Options"},
-    {"source", "FILE", "tokenizer for sources: of 'tfm tokenizer learn', a model, or a .model or .spm file of SentencePiece",
-     OPTION_TEXT, .required = true, AT(source)},
+    {"source", "FILE",
+     "tokenizer for sources: of 'tfm tokenizer learn', a model, or a .model or .spm file of SentencePiece", OPTION_TEXT,
+     .required = true, AT(source)},
     {"target", "FILE", "tokenizer for targets", OPTION_TEXT, .required = true, AT(target)},
     {"source-vocabulary", "FILE",
      "ids for the pieces of a SentencePiece model: vocab.yml of Marian or vocab.json of Hugging Face; default: its own",

@@ -76,11 +76,11 @@ static tfm_status check_ids(const tfm_model_options *o, const tfm_tokenizer *t, 
     const int32_t eos = (int32_t)o->eos_id, pad = (int32_t)o->pad_id, ours = marian ? t->special.unk : t->special.pad;
 
     if (tfm_is_renumbered(t) && t->vocab.n != s->vocab_size)
-        return tfm_fail(error, TFM_E_FORMAT, "%u pieces, but the model has %u for the %s: give the vocabulary that it was "
-                        "trained with", t->vocab.n, s->vocab_size, s->name);
+        return tfm_fail(error, TFM_E_FORMAT, "%u pieces, but the model has %u for the %s: give the vocabulary that it "
+                        "was trained with", t->vocab.n, s->vocab_size, s->name);
     if (t->special.eos != eos)
-        return tfm_fail(error, TFM_E_FORMAT, "</s> has the id %d, but in the model it is %d: give the vocabulary that it "
-                        "was trained with", t->special.eos, eos);
+        return tfm_fail(error, TFM_E_FORMAT, "</s> has the id %d, but in the model it is %d: give the vocabulary that "
+                        "it was trained with", t->special.eos, eos);
     if (ours == pad || ours < 0) return TFM_OK;
     return tfm_fail(error, TFM_E_FORMAT, "%s has the id %d, but in the model it is %d: give the vocabulary that it was "
                     "trained with", marian ? "<unk>" : "<pad>", ours, pad);

@@ -85,7 +85,8 @@ static void append_sentencepiece(tfm_buffer *out, const tfm_tokenizer *t)
     char heading[140];
 
     if (tfm_is_renumbered(t)) {
-        const int size = snprintf(heading, sizeof heading, RENUMBERED "%u tokens %zu bytes\n", t->vocab.n, m->file_size);
+        const int size =
+            snprintf(heading, sizeof heading, RENUMBERED "%u tokens %zu bytes\n", t->vocab.n, m->file_size);
         tfm_buffer_append(out, heading, (size_t)size);
         append_lines(out, &t->vocab);
     }
