@@ -697,7 +697,8 @@ typedef struct tfm_decoder_options {
                                        0: no such limit; default 0 */
     uint32_t reserved;              /* 0 */
     const tfm_ids *forbidden;       /* [n_forbidden] sequences of tokens that are never produced, each of at least 1:
-                                       alone a token, else its last one where the others stand before it; copied */
+                                       alone a token, else its last one where the others stand before it, also where a
+                                       longer word goes on behind it; copied */
     size_t n_forbidden;             /* default 0 */
     float    temperature;           /* > 0: n_best random samples instead of a search, beam is not used: logits are
                                        divided by this before they become probabilities; 0: search (default) */
@@ -792,19 +793,24 @@ typedef struct tfm_request {
     const size_t *n_terms;          /* [n] how many terms each sentence has, up to 64 of up to 256 tokens together; NULL:
                                        none have any */
     const tfm_text *term_lines;     /* words or phrases that must appear, as text: those of the first sentence, then
-                                       those of the second, and so on; NULL: terms */
-    const tfm_ids *terms;           /* the same as ids; used when n_terms is not NULL */
+                                       those of the second, and so on; NULL: terms. A part of a longer word is not one:
+                                       "hund" is not in "hunde" */
+    const tfm_ids *terms;           /* the same as ids, wherever these stand; used when n_terms is not NULL */
     const size_t *term_times;       /* of each term, how often it must appear, neither more nor less; 0: at least once; NULL:
                                        0 for all */
     const size_t *n_placeholders;   /* [n] how many placeholders each line has; NULL: none have any */
     const tfm_text *placeholders;   /* tags, variables and such that stand in the lines, each named once for its line: those of
                                        the first line, then those of the second, and so on. A translation has them as often
                                        as the line, unchanged, and with white space as there where letters or digits
-                                       touch them; they count as terms */
+                                       touch them. They are counted from left to right without overlaps, of several that
+                                       begin at a byte the longest: "10" has no "1" when both are placeholders. They count
+                                       as terms */
     tfm_decode_partial_fn partial;  /* NULL, or told of each sentence as more of its best result is certain, and last
                                        of all of it */
     tfm_decode_sentence_fn sentence; /* NULL, or told of each sentence when it is done, whatever others do    */
     void *user;                     /* passed to both                                                         */
+    const size_t *placeholder_times; /* of each placeholder, how often it must appear at least, where that is less often than
+                                       the line has it, as part of longer words too; 0: as often; NULL: 0 for all */
 } tfm_request;
 
 /* Fills *request with zeros; pass sizeof *request. NULL is ignored. since 0.2 */
@@ -816,9 +822,11 @@ TFM_API void tfm_request_init(tfm_request *request, size_t struct_size);
  * that of a fresh beam. A prefix takes a decoding step for each token. The prefix of an empty source is not used.
  * Terms come in any order, and may overlap. Hypotheses without some of them may not end; the beam is shared out among
  * those that have as many tokens of them (Post and Vilar 2018), so it should be wider than their number. A translation
- * that reached the longest output may lack terms; it has no EOS then. Not for samples. What a prefix has of
- * terms counts; one that it has too often comes no more. Placeholders are terms of their tokens, and counted as these:
- * what other tokens may spell alike is not counted.
+ * that reached the longest output may lack terms, or have some too often; it has no EOS then. Not for samples. What a
+ * prefix has of terms counts; one that it has too often comes no more. Terms and placeholders that are text are looked
+ * for in the text of a hypothesis, whatever its tokens are: terms as whole words, which end where no letter or digit
+ * follows (of scripts that put spaces between words), and placeholders where they stand within no longer word or number
+ * than in the line.
  * Callbacks of the request are told as soon as something is sure: in greedy search and for a single sample of each
  * token, in a beam of what all hypotheses that may still become the best have in common. What partial is told of a
  * sentence later begins with what it was told before (but for SentencePiece models with rules for denormalising).
@@ -826,8 +834,8 @@ TFM_API void tfm_request_init(tfm_request *request, size_t struct_size);
  * yet, and what changes texts after the search, placeholders and replace_unknown, is TFM_E_UNSUPPORTED. After a callback
  * cancels there are no results, but the sentences that it was told of before were final.
  * returns as those; TFM_E_INVALID also for a prefix as long as the longest output, or with EOS in it, for
- *         terms that are empty or too many, and for terms of samples; for a placeholder that its line has not, or that
- *         the tokenizer cannot write, which it names. since 0.2
+ *         terms that are empty or too many, and for terms of samples; for a placeholder that its line has not, or not as
+ *         often; for a term or a placeholder that the tokenizer cannot write, which it names. since 0.2
  */
 TFM_API tfm_status tfm_decoder_run(tfm_decoder *decoder, const tfm_request *request, tfm_error *error);
 

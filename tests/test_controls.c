@@ -186,14 +186,14 @@ static void set_terms(unsigned bits)
     static const tfm_ids all[] = {{c, 1}, {a, 2}, {b, 2}, {a, 3}, {a, 1}, {a + 1, 2}, {b, 1}, {b, 1}, {c, 1}};
     static const size_t times[] = {1, 0, 2, 1, 1, 2, 1};
 
-    terms = (tfm_terms){all + bits % 7, 1 + bits % 3, bits % 2 ? times + bits % 5 : NULL};
+    terms = (tfm_terms){all + bits % 7, 1 + bits % 3, bits % 2 ? times + bits % 5 : NULL, 0};
 }
 
 static void trial_begin(uint64_t seed)
 {
     tiny_begin(&t, seed);
     t.prefix = (tfm_ids){NULL, 0};
-    terms = (tfm_terms){NULL, 0, NULL};
+    terms = (tfm_terms){.n = 0};
 }
 
 START_TEST(c27_wide_search_finds_the_best_of_all_under_every_control)
@@ -258,7 +258,7 @@ START_TEST(what_a_prefix_has_too_often_comes_no_more)
         trial_begin(6000 + i);
         set_controls(controls[i % 4]);
         t.prefix = (tfm_ids){begins, 2 + i / 4 % 3 < tiny_at_most(&t) ? 2 + i / 4 % 3 : 2};
-        terms = (tfm_terms){phrases + i % 3, 1 + i % 2, times + i % 3};
+        terms = (tfm_terms){phrases + i % 3, 1 + i % 2, times + i % 3, 0};
         check_search();
         tiny_end(&t);
     }

@@ -338,7 +338,7 @@ START_TEST(terms_are_checked)
         tfm_ids first;
         const char *says;
     } trials[] = {
-        {65, {ids, 1}, "n_terms[0] is 65, not in 0..64"},
+        {65, {ids, 1}, "sentence 0 has 65 terms and placeholders, more than 64"},
         {1, {ids, 0}, "term 0 of sentence 0 is empty"},
         {1, {ids, 257}, "the terms of sentence 0 have 257 tokens, more than 256"},
         {1, {outside, 1}, "terms[0].data[0] is 53, not in 0..52 (a vocabulary of 53)"},

@@ -1,5 +1,5 @@
 /* Placeholders: they come as often as in their line, unchanged, with the white space of their line. */
-#include "api/placeholders.h"
+#include "api/line_terms.h"
 #include "decoder_models.h"
 
 static size_t count_in(tfm_text text, tfm_text what)
@@ -100,28 +100,150 @@ END_TEST
 
 START_TEST(white_space_is_that_of_the_line)
 {
-    static const tfm_text line = LINE("Click <b>here</b>, or {0} \xC3\xA4."),
-                          marks[] = {LINE("<b>"), LINE("</b>"), LINE("{0}")};
+    static const tfm_text line = LINE("Click <b>here</b>, or {0} \xC3\xA4. 10km, 5 x");
+    static const tfm_text_term marks[] = {{.text = LINE("<b>"), .placeholder = true, .right = true},
+                                          {.text = LINE("</b>"), .placeholder = true, .left = true},
+                                          {.text = LINE("{0}"), .placeholder = true},
+                                          {.text = LINE("10"), .placeholder = true, .right = true},
+                                          {.text = LINE("5"), .placeholder = true}};
     static const char *const cases[][2] = {
         {"Hier <b> dr\xC3\xBC\x63ken </b> , oder {0} .", "Hier <b>dr\xC3\xBC\x63ken</b> , oder {0} ."},
         {"Hier<b>x</b>oder {0}", "Hier <b>x</b>oder {0}"},
         {"{0}\xC3\xA4 und\xC3\xA4{0}", "{0} \xC3\xA4 und\xC3\xA4 {0}"},
+        {"{0}\xE3\x81\xAF", "{0}\xE3\x81\xAF"}, /* kana keep no space */
         {"<b>  </b>", "<b></b>"},
+        {"10 km", "10km"},
+        {"a10km 5x 5 x", "a10km 5x 5 x"}, /* within longer words: not the line's */
         {"nichts", "nichts"},
         {"", ""},
     };
-    tfm_placeholders p = {.n = 0};
-    const tfm_allocator a = {.resize = NULL};
+    tfm_buffer to = {.allocator = tfm_allocator_or_default(NULL)};
 
-    p.text.allocator = p.encoded.allocator = tfm_allocator_or_default(a.resize ? &a : NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const tfm_text in = {cases[i][0], strlen(cases[i][0])};
-        tfm_placeholders_space(&p, in, line, marks, 3);
-        ck_assert(!p.text.bad);
-        ck_assert_msg(p.text.size == strlen(cases[i][1]) && !memcmp(p.text.data, cases[i][1], p.text.size),
-                      "'%.*s', want '%s'", (int)p.text.size, p.text.data, cases[i][1]);
+        tfm_placeholders_space(&to, in, line, marks, 5);
+        ck_assert(!to.bad);
+        ck_assert_msg(to.size == strlen(cases[i][1]) && !memcmp(to.data, cases[i][1], to.size), "'%.*s', want '%s'",
+                      (int)to.size, to.data, cases[i][1]);
     }
-    tfm_placeholders_free(&p);
+    tfm_buffer_free(&to);
+}
+END_TEST
+
+/* Of three placeholders and a term of the line: what may be said of texts, however they are cut into tokens. */
+typedef struct reading {
+    const char *line, *text;
+    size_t there[3];
+    bool open, lost;
+} reading;
+
+static const reading readings[] = {
+    {"1 and 10", "1", {1, 0}, false, false},
+    {"1 and 10", "1 10", {1, 1}, false, false},
+    {"1 and 10", "1 1", {2, 0}, true, false}, /* it may yet be 10 */
+    {"1 and 10", "1 1 ", {2, 0}, true, true},
+    {"1 and 10", "10 x", {0, 1}, false, false},
+    {"1 and 10", "100", {0, 0}, true, true}, /* nor will it be */
+    {"1 and 10", "\xC3\xA4\x31", {0, 0}, true, false},
+    {"1 and 10", "\xC3\xA4\x31.", {0, 0}, true, true},   /* in a longer word */
+    {"1 and 10", "1\xE3\x81\xAF", {1, 0}, false, false}, /* kana end no word */
+    {"10km and 1", "10m", {0, 1}, false, false},         /* may be touched, as it is in the line */
+    {"10km and 1", "x10", {0, 0}, true, false},
+    {"a-b and {0}, {0}", "{0}-{0}", {1, 2}, false, false},
+    {"a-b and {0}, {0}", "{0}{0}{0", {0, 2}, false, false},
+    {"a-b and {0}, {0}", "{0}{0}{0}.", {0, 3}, true, true},
+    {"men and women", "frauenmenmen", {0, 0}, false, false}, /* the line has it in words where it is not meant */
+    {"men and women", "men", {1, 0}, false, false},
+};
+
+static void check_reading(const tfm_tokenizer *tokenizer, const reading *r, const tfm_text *placeholders, size_t n)
+{
+    const tfm_allocator a = tfm_allocator_or_default(NULL);
+    const tfm_text line = {r->line, strlen(r->line)};
+    static const size_t one = 1, times[] = {1, 0};
+    tfm_line_terms t = {.n_placeholders = n};
+    int32_t ids[64];
+    size_t size;
+    tfm_wanted w;
+
+    t.encoded.allocator = t.placeholders.allocator = t.written.allocator = t.text.allocator = a;
+    tfm_request q = request_of(&line, 1, n == 1 ? &one : &n, placeholders);
+    if (n == 1) q.placeholder_times = times;
+    ck_assert_ok(tfm_line_terms_take(&t, &q, 0, tokenizer, &error), error);
+    const tfm_terms terms = {q.terms, q.n_terms[0], q.term_times, 0};
+    ck_assert_ok(tfm_tokenizer_encode(ids, 64, &size, tokenizer, (tfm_text){r->text, strlen(r->text)}, &error), error);
+    tfm_terms_count(&w, &terms, (tfm_ids){ids, size});
+    ck_assert_ok(tfm_line_terms_read(&t, &terms, tokenizer, (tfm_ids){ids, size}, &w, &error), error);
+    for (size_t i = 0; i < n; i++)
+        ck_assert_msg(w.there[i] == r->there[i], "'%s': '%s' %zu times", r->text, placeholders[i].data, w.there[i]);
+    ck_assert_msg(w.open == r->open && w.lost == r->lost, "'%s' of '%s': open %d, lost %d", r->text, r->line, w.open,
+                  w.lost);
+    tfm_line_terms_free(&t);
+}
+
+START_TEST(they_are_counted_in_texts)
+{
+    static const tfm_text numbers[] = {LINE("1"), LINE("10")}, signs[] = {LINE("-"), LINE("{0}")}, men = LINE("men");
+    tfm_tokenizer *tokenizer = tokenizer_make();
+
+    for (size_t i = 0; i < sizeof readings / sizeof *readings; i++) {
+        const char first = readings[i].line[0];
+        check_reading(tokenizer, &readings[i],
+                      first == '1'   ? numbers
+                      : first == 'm' ? &men
+                                     : signs,
+                      first == 'm' ? 1 : 2);
+    }
+    tfm_tokenizer_free(tokenizer);
+}
+END_TEST
+
+/* A term is there as a whole word, however it is cut into tokens. */
+START_TEST(terms_are_whole_words)
+{
+    static const struct {
+        const char *text;
+        size_t there;
+        bool lost;
+    } trials[] = {{"cat", 1, false},
+                  {"cats", 0, false},
+                  {"the cat, a tomcat", 1, false},
+                  {"concat", 0, false},
+                  {"cat cat. ", 2, true},
+                  {"(cat)", 1, false},
+                  {"cat-like", 1, false},
+                  {"cat cat", 2, false},
+                  {"cat\xC3\xA4", 0, false},
+                  {"cat\xE7\x8C\xAB", 1, false},
+                  {"", 0, false}};
+    static const tfm_text line = LINE("x"), cat = LINE("cat");
+    static const size_t one = 1;
+    const tfm_allocator a = tfm_allocator_or_default(NULL);
+    tfm_tokenizer *tokenizer = tokenizer_make();
+    tfm_line_terms t = {.n_placeholders = 0};
+    int32_t ids[64], term[8];
+    size_t size;
+    tfm_wanted w;
+
+    t.encoded.allocator = t.placeholders.allocator = t.written.allocator = t.text.allocator = a;
+    ck_assert_ok(tfm_tokenizer_encode(term, 8, &size, tokenizer, cat, &error), error);
+    const tfm_ids phrase = {term, size};
+    tfm_request q = request_of(&line, 1, NULL, NULL);
+    q.n_terms = q.term_times = &one;
+    q.term_lines = &cat;
+    q.terms = &phrase;
+    ck_assert_ok(tfm_line_terms_take(&t, &q, 1, tokenizer, &error), error);
+    const tfm_terms terms = {q.terms, 1, q.term_times, 0};
+    for (size_t i = 0; i < sizeof trials / sizeof *trials; i++) {
+        const tfm_text text = {trials[i].text, strlen(trials[i].text)};
+        ck_assert_ok(tfm_tokenizer_encode(ids, 64, &size, tokenizer, text, &error), error);
+        tfm_terms_count(&w, &terms, (tfm_ids){ids, size});
+        ck_assert_ok(tfm_line_terms_read(&t, &terms, tokenizer, (tfm_ids){ids, size}, &w, &error), error);
+        ck_assert_msg(w.there[0] == trials[i].there && w.lost == trials[i].lost, "'%s': %zu, lost %d", text.data,
+                      w.there[0], w.lost);
+    }
+    tfm_line_terms_free(&t);
+    tfm_tokenizer_free(tokenizer);
 }
 END_TEST
 
@@ -134,8 +256,9 @@ static void refuse(tfm_decoder *d, const tfm_request *r, const char *why)
 
 START_TEST(what_cannot_stay_is_refused_by_name)
 {
-    static const tfm_text line = LINE("the cat"), absent = LINE("{0}"), none = {"", 0}, blank = LINE(" cat");
-    static const size_t one = 1;
+    static const tfm_text line = LINE("the cat"), absent = LINE("{0}"), none = {"", 0}, blank = LINE(" cat"),
+                          known = LINE("cat");
+    static const size_t one = 1, two = 2;
     static const int32_t ids[] = {5, TFM_EOS};
     static const tfm_ids source = {ids, 2};
     tfm_model *model = text_model_make();
@@ -146,6 +269,10 @@ START_TEST(what_cannot_stay_is_refused_by_name)
     refuse(d, &r, "placeholder '{0}' is not in line 1");
     r.placeholders = &none;
     refuse(d, &r, "placeholder '' is not in line 1");
+    r.placeholders = &known;
+    r.placeholder_times = &two;
+    refuse(d, &r, "placeholder 'cat' is 1 times in line 1, fewer than its placeholder_times 2");
+    r.placeholder_times = NULL;
     r.placeholders = NULL;
     refuse(d, &r, "placeholders is NULL");
     r.placeholders = &blank; /* the tokens of a text begin without a space */
@@ -181,6 +308,13 @@ START_TEST(what_the_tokenizer_cannot_write_is_refused_by_name)
     tfm_decoder *d = decoder_of(model, &o);
     const tfm_request r = request_of(&line, 1, &one, &mark);
     refuse(d, &r, "placeholder '{0}' cannot be written");
+    tfm_request q;
+    tfm_request_init(&q, sizeof q);
+    q.n = 1;
+    q.lines = &line;
+    q.n_terms = &one;
+    q.term_lines = &mark;
+    refuse(d, &q, "term '{0}' cannot be written: its tokens are");
     tfm_decoder_free(d);
     tfm_model_free(model);
     tfm_tokenizer_free(tokenizer);
@@ -221,6 +355,8 @@ static Suite *placeholders_suite(void)
     tcase_add_test(tc, other_lines_are_as_they_were);
     tcase_add_test(tc, terms_stay_beside_them);
     tcase_add_test(tc, white_space_is_that_of_the_line);
+    tcase_add_test(tc, they_are_counted_in_texts);
+    tcase_add_test(tc, terms_are_whole_words);
     tcase_add_test(tc, what_cannot_stay_is_refused_by_name);
     tcase_add_test(tc, what_the_tokenizer_cannot_write_is_refused_by_name);
     tcase_add_test(tc, every_allocation_may_fail);

@@ -6,7 +6,13 @@
 
 static const int32_t a[] = {4, 4, 5}, b[] = {5, 6};
 static const tfm_ids phrases[] = {{a, 3}, {b, 2}};
-static const tfm_terms terms = {phrases, 2, NULL};
+static const tfm_terms terms = {phrases, 2, NULL, 0};
+
+static void look(tfm_wanted *w, const tfm_terms *of, tfm_ids past)
+{
+    tfm_terms_count(w, of, past);
+    tfm_terms_want(w, of, past);
+}
 
 /* want: the next token of each term that is not there; progress: with one token more. */
 START_TEST(what_a_hypothesis_lacks)
@@ -33,10 +39,10 @@ START_TEST(what_a_hypothesis_lacks)
     for (size_t i = 0; i < sizeof trials / sizeof *trials; i++) {
         const tfm_ids past = {trials[i].past, trials[i].n};
         tfm_wanted w;
-        tfm_terms_want(&w, &terms, past);
+        look(&w, &terms, past);
         ck_assert_uint_eq(w.n, trials[i].wanted);
         for (size_t j = 0; j < w.n; j++) ck_assert_int_eq(w.picks[j].token, trials[i].want[j]);
-        ck_assert_uint_eq(tfm_terms_progress(&terms, past, trials[i].more), trials[i].progress);
+        ck_assert_uint_eq(tfm_terms_progress(&terms, &w, past, trials[i].more), trials[i].progress);
     }
 }
 END_TEST
@@ -47,13 +53,41 @@ START_TEST(nothing_ends_without_its_terms)
 
     for (size_t first = 0; first < 2; first++) { /* in one strip, or in two */
         float logits[8] = {0, 1, 2, 3, 4, 5, 6, 7};
-        tfm_terms_want(&w, &terms, (tfm_ids){a, 3});
+        look(&w, &terms, (tfm_ids){a, 3});
         if (first) tfm_terms_see(&w, TFM_EOS, logits, 0, 4);
         tfm_terms_see(&w, TFM_EOS, logits + 4 * first, 4 * first, 8 - 4 * first);
         ck_assert(isinf(logits[TFM_EOS]) && logits[TFM_EOS] < 0.0f);
         for (size_t i = 2; i < 8; i++) ck_assert(logits[i] == (float)i);
         ck_assert(w.n == 1 && w.picks[0].logit == 6.0f);
     }
+}
+END_TEST
+
+/* What was counted in the text goes before what the tokens say; full terms may not be completed, lost rows have no
+ * candidates. */
+START_TEST(texts_have_the_last_word)
+{
+    float logits[8] = {0};
+    tfm_wanted w;
+    const tfm_ids past = {a, 2};
+
+    tfm_terms_count(&w, &terms, past);
+    w.read = 3;
+    w.there[0] = w.there[1] = 1;
+    w.full = 1;
+    tfm_terms_want(&w, &terms, past);
+    ck_assert(!w.n && !w.open && w.n_banned == 1 && w.banned[0] == 5);
+    tfm_terms_see(&w, TFM_EOS, logits, 0, 8);
+    ck_assert(logits[TFM_EOS] == 0.0f && isinf(logits[5]));
+    ck_assert_uint_eq(tfm_terms_progress(&terms, &w, past, 7), 5);
+    w.there[0] = 0;
+    ck_assert_uint_eq(tfm_terms_progress(&terms, &w, past, 7), 2);
+    ck_assert_uint_eq(tfm_terms_progress(&terms, &w, past, 5), 5);
+    tfm_terms_count(&w, &terms, (tfm_ids){phrases[0].data, 0});
+    w.open = true; /* something is there too often */
+    tfm_terms_want(&w, &(tfm_terms){.n = 0}, past);
+    tfm_terms_see(&w, TFM_EOS, logits, 0, 8);
+    ck_assert(isinf(logits[TFM_EOS]));
 }
 END_TEST
 
@@ -64,7 +98,7 @@ START_TEST(the_beam_is_shared_out_by_progress)
 {
     static const int32_t one[] = {9};
     static const tfm_ids phrase = {one, 1};
-    const tfm_terms term = {&phrase, 1, NULL};
+    const tfm_terms term = {&phrase, 1, NULL, 0};
     const tfm_decoder_options o = {.beam = BEAM, .n_best = 1};
     const tfm_allocator allocator = tfm_allocator_or_default(NULL);
     const tfm_ids pasts[] = {{one, 1}, {one, 0}};
@@ -88,7 +122,7 @@ START_TEST(the_beam_is_shared_out_by_progress)
     for (size_t row = 0; row < 2; row++) {
         tfm_choice_begin(&rows[row], picks[row], PICKS);
         for (int32_t i = 0; i < PICKS; i++) picks[row][rows[row].n++] = (tfm_pick){-1.0f - (float)i, 20 + i};
-        tfm_terms_want(&wanted[row], &term, pasts[row]);
+        look(&wanted[row], &term, pasts[row]);
     }
     wanted[1].picks[0].logit = -30.0f;
     ck_assert_uint_eq(tfm_terms_candidates(&o), sizeof scratch / sizeof *scratch);
@@ -114,6 +148,7 @@ static Suite *terms_suite(void)
 
     tcase_add_test(tc, what_a_hypothesis_lacks);
     tcase_add_test(tc, nothing_ends_without_its_terms);
+    tcase_add_test(tc, texts_have_the_last_word);
     tcase_add_test(tc, the_beam_is_shared_out_by_progress);
     suite_add_tcase(suite, tc);
     return suite;

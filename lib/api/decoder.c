@@ -38,8 +38,9 @@ static tfm_status create(tfm_decoder **out, const tfm_model *const *models, cons
     d = tfm_alloc(&a, 1, sizeof *d);
     if (!d) return tfm_fail(error, TFM_E_NOMEM, "decoder: no memory for %zu bytes", sizeof *d);
     *d = (tfm_decoder){.allocator = a, .options = o, .model = models[0]};
-    d->sources.allocator = d->targets.allocator = d->terms.allocator = a;
-    d->placeholders.encoded.allocator = d->placeholders.text.allocator = a;
+    d->sources.allocator = d->targets.allocator = a;
+    d->terms.encoded.allocator = d->terms.placeholders.allocator = a;
+    d->terms.written.allocator = d->terms.text.allocator = a;
     d->parts.allocator = d->parts.trial.allocator = a;
     status = begin(d, models, weights, n, error);
     if (status) tfm_decoder_free(d);
@@ -81,9 +82,8 @@ void tfm_decoder_free(tfm_decoder *decoder)
     tfm_decoder_free_texts(decoder);
     tfm_encoded_free(&decoder->sources);
     tfm_encoded_free(&decoder->targets);
-    tfm_encoded_free(&decoder->terms);
+    tfm_line_terms_free(&decoder->terms);
     tfm_parts_free(&decoder->parts);
-    tfm_placeholders_free(&decoder->placeholders);
     tfm_aligner_free(&decoder->aligner);
     tfm_score_free(decoder->score);
     tfm_search_free(decoder->search);

@@ -4,8 +4,8 @@
 
 #include "api/aligner.h"
 #include "api/encode_lines.h"
+#include "api/line_terms.h"
 #include "api/model_handle.h"
-#include "api/placeholders.h"
 #include "api/split_lines.h"
 #include "decode/score.h"
 #include "decode/search.h"
@@ -22,7 +22,8 @@ struct tfm_decoder {
     tfm_pool *pool;
     tfm_search *search;
     tfm_score *score; /* works in the memory of search */
-    tfm_encoded sources, targets, terms;
+    tfm_encoded sources, targets;
+    tfm_line_terms terms;
     tfm_parts parts; /* of the lines of the last call */
     char *text; /* each hypothesis is terminated by NUL */
     size_t text_size, text_capacity;
@@ -30,7 +31,6 @@ struct tfm_decoder {
     size_t span_capacity;
     int32_t *known; /* ids of a hypothesis, those without a text replaced */
     size_t known_capacity;
-    tfm_placeholders placeholders;
     tfm_aligner aligner; /* used when the options ask for alignments */
     const tfm_request *request; /* of the call under way: what asks to be told */
     int32_t *begun;             /* ids that a line in parts begins with */
@@ -56,8 +56,9 @@ size_t tfm_decoder_longest_source(const tfm_decoder *d);
 tfm_status tfm_decoder_check_lengths(const tfm_decoder *d, const tfm_encoded *e, const char *side, bool source,
                                      tfm_error *error);
 
-/* Has the search tell what is done, so that texts are written and who asked for it is told. */
-void tfm_decoder_watch(tfm_decoder *d, const tfm_request *request);
+/* Has the search tell what is done, so that texts are written and who asked for it is told. read: d->terms are to be
+ * read off texts. */
+void tfm_decoder_watch(tfm_decoder *d, const tfm_request *request, bool read);
 
 /* What getters read; false: there is none. */
 bool tfm_decoder_get(const tfm_decoder *d, size_t sentence, size_t rank, tfm_hypothesis *out);

@@ -43,7 +43,7 @@ static tfm_status count_placeholders(tfm_decoder *d, const tfm_request *r, tfm_e
 {
     size_t total = 0;
 
-    d->placeholders.n = 0;
+    d->terms.n_placeholders = 0;
     for (size_t i = 0; r->n_placeholders && i < r->n; i++)
         if (!tfm_add(total, r->n_placeholders[i], &total)) total = SIZE_MAX;
     if (!total) return TFM_OK;
@@ -53,16 +53,16 @@ static tfm_status count_placeholders(tfm_decoder *d, const tfm_request *r, tfm_e
     if (d->options.temperature > 0.0f)
         return tfm_fail(error, TFM_E_INVALID, "placeholders are for searches, but temperature is %g: set it to 0",
                         (double)d->options.temperature);
-    d->placeholders.n = total;
+    d->terms.n_placeholders = total;
     return TFM_OK;
 }
 
 /* What changes texts after the search would take back what callbacks were told. */
 static tfm_status check_callbacks(const tfm_decoder *d, const tfm_request *r, tfm_error *error)
 {
-    if ((!r->partial && !r->sentence) || (!d->placeholders.n && !d->options.replace_unknown)) return TFM_OK;
+    if ((!r->partial && !r->sentence) || (!d->terms.n_placeholders && !d->options.replace_unknown)) return TFM_OK;
     return tfm_fail(error, TFM_E_UNSUPPORTED, "callbacks with %s, which changes texts when all are done: leave out one of them",
-                    d->placeholders.n ? "placeholders" : "replace_unknown");
+                    d->terms.n_placeholders ? "placeholders" : "replace_unknown");
 }
 
 /* Is there a line above the limit? Those with terms must be whole. */
@@ -116,18 +116,18 @@ static tfm_status run(tfm_decoder *d, const tfm_request *request, tfm_error *err
     if (!status) status = count_placeholders(d, &r, error);
     if (!status) status = check_callbacks(d, &r, error);
     if (!status) status = encode(&r.sources, &d->sources, d, tokenizer, r.lines, r.n, &source, error);
-    if (!status && n_terms) status = encode(&r.terms, &d->terms, d, target_side, r.term_lines, n_terms, &term, error);
+    if (!status && n_terms) status = encode(&r.terms, &d->terms.encoded, d, target_side, r.term_lines, n_terms, &term, error);
     if (!n_terms) r.n_terms = NULL;
-    if (!status && d->placeholders.n)
-        status = tfm_placeholders_take(&d->placeholders, &r, n_terms, target_side, error);
+    const bool read = d->terms.n_placeholders || (n_terms && r.term_lines);
+    if (!status && read) status = tfm_line_terms_take(&d->terms, &r, n_terms, target_side, error);
     if (!status && r.lines) status = fit_lines(d, &r, &source, error);
     if (!status) status = encode(&r.prefixes, &d->targets, d, target_side, r.prefix_lines, r.n, &prefix, error);
     if (!status && d->parts.n) status = tfm_parts_spread(&d->parts, &r, error);
     if (align) tfm_decoder_clear_alignments(d);
-    if (!status) tfm_decoder_watch(d, request);
+    if (!status) tfm_decoder_watch(d, request, read);
     if (!status) status = tfm_search_run(d->search, &r, error);
     if (!status && align) status = tfm_decoder_align(d, request, r.sources, r.n, error);
-    return status || !d->placeholders.n ? status : tfm_decoder_space_placeholders(d, request, error);
+    return status || !d->terms.n_placeholders ? status : tfm_decoder_space_placeholders(d, request, error);
 }
 
 tfm_status tfm_decoder_run(tfm_decoder *decoder, const tfm_request *request, tfm_error *error)

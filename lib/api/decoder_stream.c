@@ -1,4 +1,4 @@
-/* Telling the caller, while a translation runs, which sentences are done and how others will begin. */
+/* While a translation runs: telling the caller which sentences are done and how others will begin; reading terms. */
 #include "api/decoder_handle.h"
 
 #include "base/utf8.h"
@@ -121,10 +121,20 @@ static tfm_status grow_source(void *user, size_t source, tfm_ids certain, tfm_er
     return status ? status : tell_partial(d, line, text, ids, error);
 }
 
-void tfm_decoder_watch(tfm_decoder *d, const tfm_request *request)
+static tfm_status read_terms(void *user, const tfm_terms *terms, tfm_ids past, tfm_wanted *wanted, tfm_error *error)
+{
+    tfm_decoder *d = user;
+    tfm_ids ids = past;
+    const tfm_status status = tfm_decoder_known_ids(d, &ids, error);
+
+    return status ? status : tfm_line_terms_read(&d->terms, terms, d->model->tokenizer, ids, wanted, error);
+}
+
+void tfm_decoder_watch(tfm_decoder *d, const tfm_request *request, bool read)
 {
     d->request = request;
-    tfm_search_set_watch(
-        d->search,
-        &(tfm_search_watch){.ended = end_source, .grew = request->partial ? grow_source : NULL, .user = d});
+    tfm_search_set_watch(d->search, &(tfm_search_watch){.ended = end_source,
+                                                        .grew = request->partial ? grow_source : NULL,
+                                                        .read = read ? read_terms : NULL,
+                                                        .user = d});
 }

@@ -188,14 +188,14 @@ tfm_status tfm_decoder_copy_unknown(tfm_decoder *d, size_t number, tfm_ids ids, 
     return weights && !status ? end_text(d, first, number, error) : status;
 }
 
-static tfm_status space_text(tfm_decoder *d, const tfm_hypothesis *h, tfm_text line, const tfm_text *placeholders,
+static tfm_status space_text(tfm_decoder *d, const tfm_hypothesis *h, tfm_text line, const tfm_text_term *placeholders,
                              size_t n, tfm_error *error)
 {
     const tfm_span span = d->spans[h->number];
-    const tfm_buffer *text = &d->placeholders.text;
+    tfm_buffer *text = &d->terms.text;
     const size_t first = d->text_size;
 
-    tfm_placeholders_space(&d->placeholders, (tfm_text){d->text + span.first, span.size}, line, placeholders, n);
+    tfm_placeholders_space(text, (tfm_text){d->text + span.first, span.size}, line, placeholders, n);
     if (text->bad) return tfm_fail(error, TFM_E_NOMEM, "no memory for a text of %zu bytes", span.size);
     const tfm_status status = make_room(d, text->size, error);
     if (status) return status;
@@ -206,13 +206,17 @@ static tfm_status space_text(tfm_decoder *d, const tfm_hypothesis *h, tfm_text l
 
 tfm_status tfm_decoder_space_placeholders(tfm_decoder *d, const tfm_request *request, tfm_error *error)
 {
-    const tfm_text *placeholders = request->placeholders;
+    const tfm_text_term *term = d->terms.texts;
     tfm_status status = TFM_OK;
     tfm_hypothesis h;
 
-    for (size_t s = 0; s < request->n; placeholders += request->n_placeholders[s++])
-        for (size_t rank = 0; !status && request->n_placeholders[s] && tfm_decoder_get(d, s, rank, &h); rank++)
-            status = space_text(d, &h, request->lines[s], placeholders, request->n_placeholders[s], error);
+    for (size_t s = 0; s < request->n; s++) {
+        size_t n = d->terms.n_terms[s];
+        for (; n && !term->placeholder; n--) term++;
+        for (size_t rank = 0; !status && n && tfm_decoder_get(d, s, rank, &h); rank++)
+            status = space_text(d, &h, request->lines[s], term, n, error);
+        term += n;
+    }
     if (status) tfm_search_clear(d->search);
     return status;
 }

@@ -1,35 +1,36 @@
-/* Placeholders: strings of a line that its translation must have as often, unchanged. They become terms of the search.
- */
+/* Where terms and placeholders stand in a text, and the white space around placeholders. */
 #ifndef TFM_PLACEHOLDERS_H
 #define TFM_PLACEHOLDERS_H
 
-#include "api/encode_lines.h"
+#include "base/base.h"
 
-/* Zero it but for the allocators; memory is kept from call to call. */
-typedef struct tfm_placeholders {
-    tfm_encoded encoded;
-    size_t n; /* of all lines of the last request */
-    size_t *n_terms;
-    size_t n_terms_capacity;
-    tfm_ids *terms;
-    size_t term_capacity;
-    size_t *times;
-    size_t times_capacity;
-    tfm_buffer text;
-} tfm_placeholders;
+/* A term or a placeholder of a line, as text. */
+typedef struct tfm_text_term {
+    tfm_text text;    /* empty: of ids, counted as these                            */
+    bool placeholder; /* else a term                                                */
+    bool left, right; /* letters or digits touch it there in the line, so they may  */
+    bool within;      /* the line has it within longer words, where it is not meant */
+    size_t most;      /* as often it may be in the translation                      */
+} tfm_text_term;
 
-/* Makes a request's placeholders, of which there are some, terms behind those that it has as ids: n_terms of them. */
-tfm_status tfm_placeholders_take(tfm_placeholders *p, tfm_request *request, size_t n_terms,
-                                 const tfm_tokenizer *tokenizer, tfm_error *error);
+/* Where the text stands from a byte on; SIZE_MAX: nowhere. */
+size_t tfm_text_find(tfm_text text, size_t from, tfm_text what);
+
+/* Does a letter or digit of a script that puts spaces between words stand before, or at, the byte? */
+bool tfm_text_word_before(tfm_text text, size_t at);
+bool tfm_text_word_at(tfm_text text, size_t at);
+
+/* Is what stands there part of a longer word or number? */
+bool tfm_text_term_inside(const tfm_text_term *term, tfm_text text, size_t at);
+
+/* Which of n placeholders stands first from a byte on, of several the longest; *at: where. n: none does. */
+size_t tfm_placeholders_next(const tfm_text_term *placeholders, size_t n, tfm_text text, size_t from, size_t *at);
 
 /*
- * p->text = a translation in which white space stands around the n placeholders of its line as it does there: none
- * where a letter or digit touches, some where white space keeps letters and digits away. What stands beside punctuation
- * stays.
+ * to = a translation in which white space stands around the n placeholders of its line as it does there: none where a
+ * letter or digit touches, some where white space keeps letters and digits away. What stands beside punctuation stays.
  */
-void tfm_placeholders_space(tfm_placeholders *p, tfm_text translation, tfm_text line, const tfm_text *placeholders,
+void tfm_placeholders_space(tfm_buffer *to, tfm_text translation, tfm_text line, const tfm_text_term *placeholders,
                             size_t n);
-
-void tfm_placeholders_free(tfm_placeholders *p);
 
 #endif

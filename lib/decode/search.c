@@ -159,7 +159,8 @@ static tfm_status check_terms(const tfm_terms *terms, size_t index, tfm_error *e
     size_t total = 0;
 
     if (terms->n > TFM_MOST_TERMS)
-        return tfm_fail(error, TFM_E_INVALID, "n_terms[%zu] is %zu, not in 0..%d", index, terms->n, TFM_MOST_TERMS);
+        return tfm_fail(error, TFM_E_INVALID, "sentence %zu has %zu terms and placeholders, more than %d", index, terms->n,
+                        TFM_MOST_TERMS);
     for (size_t i = 0; i < terms->n; i++) {
         if (!terms->phrases[i].size) return tfm_fail(error, TFM_E_INVALID, "term %zu of sentence %zu is empty", i, index);
         size_t tokens;
@@ -181,7 +182,8 @@ static tfm_status take_terms(tfm_search *s, const tfm_request *r, tfm_error *err
     if (!tfm_grow(&s->w->allocator, &s->terms, &s->term_capacity, r->n, sizeof *s->terms)) return no_room(s, error);
     for (size_t i = 0; !status && i < r->n; i++) {
         if (!tfm_add(total, r->n_terms[i], &total)) total = SIZE_MAX;
-        s->terms[i] = (tfm_terms){terms, r->n_terms[i], r->term_times ? r->term_times + (terms - r->terms) : NULL};
+        const size_t first = (size_t)(terms - r->terms);
+        s->terms[i] = (tfm_terms){terms, r->n_terms[i], r->term_times ? r->term_times + first : NULL, first};
         status = r->n_terms[i] > TFM_MOST_TERMS ? TFM_OK
                                                 : tfm_workspace_check_targets(s->w, terms, r->n_terms[i], "terms", error);
         if (!status) status = check_terms(&s->terms[i], i, error);
@@ -300,6 +302,7 @@ static tfm_status run_batch(tfm_search *s, const tfm_request *r, size_t n, tfm_e
                           .prefixes = r->prefixes,
                           .first = {&first, o->force_first},
                           .terms = r->n_terms ? s->terms : NULL,
+                          .watch = &s->watch,
                           .order = s->order,
                           .masks = &s->masks,
                           .n = n};
@@ -311,6 +314,8 @@ static tfm_status run_batch(tfm_search *s, const tfm_request *r, size_t n, tfm_e
     while (!status) {
         if (tfm_search_batch_admit(&b) && !reserve(s, &b)) return no_room(s, error);
         if (!b.n_live) break;
+        status = tfm_search_batch_look(&b, error);
+        if (status) break;
         tfm_search_batch_step(&b);
         status = end_sentences(s, &b, error);
         if (!status) status = tell_grown(s, &b, error);

@@ -2,6 +2,7 @@
 #ifndef TFM_SEARCH_H
 #define TFM_SEARCH_H
 
+#include "decode/terms.h"
 #include "decode/workspace.h"
 
 typedef struct tfm_search tfm_search;
@@ -14,12 +15,14 @@ typedef struct tfm_hypothesis {
     bool finished; /* EOS came: of each part, where there are several          */
 } tfm_hypothesis;
 
-/* Who is told between steps; NULL: nobody. A failure ends the run. */
+/* Who is told, or asked, between steps; NULL: nobody. A failure ends the run. */
 typedef struct tfm_search_watch {
     /* a source is done, and has results from now on */
     tfm_status (*ended)(void *user, size_t source, tfm_error *error);
     /* its best result will begin with these ids, more of them than when it was told last */
     tfm_status (*grew)(void *user, size_t source, tfm_ids certain, tfm_error *error);
+    /* counts those terms of a sentence that are more than tokens in the text of ids, behind which the search goes on */
+    tfm_status (*read)(void *user, const tfm_terms *terms, tfm_ids past, tfm_wanted *wanted, tfm_error *error);
     void *user;
 } tfm_search_watch;
 

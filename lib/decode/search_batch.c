@@ -73,20 +73,12 @@ static const int32_t *forced_at(const batch *b, size_t row)
     return b->positions[row] < prefix->size ? prefix->data + b->positions[row] : NULL;
 }
 
-/* What the row's hypothesis lacks of its terms; within a prefix nothing is wanted. */
-static void want(const batch *b, size_t row, const tfm_past *past, bool forced)
-{
-    b->pasts[row] = past->ids;
-    tfm_terms_want(&b->wanted[row], forced ? &(tfm_terms){NULL, 0, NULL} : &b->slot[b->owner[row]].terms, past->ids);
-}
-
 /* Applies what was asked for to a strip of the row; true: its token is given. */
 static bool control(const batch *b, size_t row, float *logits, size_t n, size_t first)
 {
     const int32_t *forced = forced_at(b, row);
     const tfm_past past = past_of(b, row);
 
-    if (!first && b->terms) want(b, row, &past, forced);
     if (forced) {
         tfm_choice_add_forced(&b->choices[row], b->w->run.kernels, logits, n, first, *forced);
         return true;
@@ -263,6 +255,32 @@ static void leave(batch *b, size_t i)
     b->ended[b->n_ended++] = b->live[i];
 }
 
+/* What ids have of the terms. */
+static tfm_status read_terms(const batch *b, tfm_wanted *wanted, const tfm_terms *terms, tfm_ids ids, tfm_error *error)
+{
+    tfm_terms_count(wanted, terms, ids);
+    return terms->n && b->watch->read ? b->watch->read(b->watch->user, terms, ids, wanted, error) : TFM_OK;
+}
+
+tfm_status tfm_search_batch_look(batch *b, tfm_error *error)
+{
+    tfm_status status = TFM_OK;
+
+    for (size_t row = 0; !status && b->terms && row < b->view.groups[b->n_live]; row++) {
+        const tfm_search_slot *slot = &b->slot[b->owner[row]];
+        const bool forced = b->prefixes && forced_at(b, row);
+        const tfm_terms none = {.n = 0}, *terms = forced ? &none : &slot->terms;
+        tfm_wanted *wanted = &b->wanted[row];
+        const tfm_ids past = b->pasts[row] = past_of(b, row).ids;
+        status = slot->prefix.size ? read_terms(b, wanted, terms, slot->prefix, error) : TFM_OK;
+        const bool given = slot->prefix.size && wanted->open; /* what the prefix has too often */
+        if (!status) status = read_terms(b, wanted, terms, past, error);
+        if (given) wanted->open = wanted->lost = false;
+        tfm_terms_want(wanted, terms, past);
+    }
+    return status;
+}
+
 void tfm_search_batch_step(batch *b)
 {
     size_t n = 0;
@@ -311,7 +329,7 @@ static void begin_sentence(batch *b, const tfm_order *o)
     s->min_length = tfm_masks_min_length(&b->w->options, o->length);
     s->beam.max_length = tfm_search_longest_output(b->w, o->length);
     b->outputs_left -= s->beam.max_length;
-    s->terms = b->terms ? b->terms[o->index] : (tfm_terms){NULL, 0, NULL};
+    s->terms = b->terms ? b->terms[o->index] : (tfm_terms){.n = 0};
     s->prefix = b->prefixes ? b->prefixes[o->index] : (tfm_ids){NULL, 0};
     if (!s->prefix.size && s->beam.max_length > b->first.size) s->prefix = b->first;
     tfm_beam_start(&s->beam, s->prefix.size);

@@ -7,8 +7,7 @@
 
 #include "decode/beam.h"
 #include "decode/masks.h"
-#include "decode/terms.h"
-#include "decode/workspace.h"
+#include "decode/search.h"
 
 typedef struct tfm_search_slot {
     size_t index;      /* of the source */
@@ -46,7 +45,8 @@ typedef struct tfm_search_batch {
     const tfm_terms *terms;            /* the same                            */
     const tfm_order *order; /* [n] longest first, none empty */
     const tfm_masks *masks;
-    size_t n;               /* the caller sets these seven, the rest is 0 */
+    const tfm_search_watch *watch;
+    size_t n;               /* the caller sets these eight, the rest is 0 */
     size_t next;            /* of the order: the first that waits */
     /* limits of what is searched at a time */
     size_t slots, most_rows;      /* sentences, hypotheses */
@@ -88,6 +88,9 @@ tfm_status tfm_search_batch_begin(tfm_search_batch *b, tfm_error *error);
 
 /* Encodes waiting sentences when there is room for enough of them; false: none came. The ended ones are forgotten. */
 bool tfm_search_batch_admit(tfm_search_batch *b);
+
+/* What the hypotheses have of their terms, before each step. */
+tfm_status tfm_search_batch_look(tfm_search_batch *b, tfm_error *error);
 
 /* One more token for every live hypothesis; needs n_live > 0. Those that are done are listed in ended. */
 void tfm_search_batch_step(tfm_search_batch *b);

@@ -222,6 +222,7 @@ class tfm_request(Structure):
         ("partial", tfm_decode_partial_fn),
         ("sentence", tfm_decode_sentence_fn),
         ("user", c_void_p),
+        ("placeholder_times", POINTER(c_size_t)),
     ]
 
 

@@ -150,7 +150,7 @@ class TranslatorOptions(TypedDict, total=False):
     max_ratio: the longest output is at most this times the source tokens, rounded up, but 1; 0: no such limit; default
         0
     forbidden: [n_forbidden] sequences of tokens that are never produced, each of at least 1: alone a token, else its
-        last one where the others stand before it; copied
+        last one where the others stand before it, also where a longer word goes on behind it; copied
     temperature: > 0: n_best random samples instead of a search, beam is not used: logits are divided by this before
         they become probabilities; 0: search (default)
     top_k: samples are drawn from so many of the best tokens; 0: from all (default)
