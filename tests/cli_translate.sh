@@ -144,6 +144,20 @@ works "placeholders" "${translate[@]}" --input marked --beam 24 --placeholder '\
 check "placeholders: one in the first line" equal "$(sed -n 1p out | grep -o '{0}')" "{0}"
 check "placeholders: none in the second" equal "$(sed -n 2p out)" zwei
 check "placeholders: all in the third" equal "$(sed -n 3p out | grep -Eo '\{[01]\}|</?b>' | sort | tr '\n' ' ')" "</b> <b> {0} {1} "
+printf '1 and 10\n' > numbers
+works "numbers" "${translate[@]}" --input numbers --beam 24 --placeholder '[0-9]+'
+check "numbers: one within another is not counted" equal "$(grep -Eo '[0-9]+' out | sort | tr '\n' ' ')" "1 10 "
+printf 'one {0}\n%s\ntwo\n' "$(seq -s ' ' 65)" > crowded
+works "too many placeholders" "${translate[@]}" --input crowded --beam 16 --placeholder '[0-9{}]+'
+check "too many placeholders: every line is there" equal "$(wc -l < out) $(sed -n 3p out)" "3 zwei"
+check "too many placeholders: a warning" grep -q "crowded:2: translated without its placeholders: .* more than 64" err
+printf 'drei\n\n%s\n' "$(seq -s "$(printf '\t')" 65)" > crowded.terms
+works "too many terms" "${translate[@]}" --input crowded --beam 16 --terms crowded.terms
+check "too many terms: every line is there" equal "$(wc -l < out) $(sed -n 3p out)" "3 zwei"
+check "too many terms: a warning" grep -q "crowded:3: translated without its terms: " err
+for pattern in "" "x*" '^'; do
+    refused "placeholder of nothing: '$pattern'" 2 "matches the empty string" "${translate[@]}" --input two --placeholder "$pattern"
+done
 refused "no pattern" 2 "is no pattern: " "${translate[@]}" --input marked --placeholder '('
 works "coverage" "${translate[@]}" --input two --coverage 0.3 --scores
 cut -f 2 out > covered

@@ -36,12 +36,13 @@ static const option_row rows[] = {
     {"prefixes", "FILE", "line i is how the translation of line i begins; an empty one leaves it open", OPTION_TEXT,
      AT(prefixes)},
     {"terms", "FILE",
-     "line i has words or phrases that must appear in the translation of line i, separated by tabs; use a beam wider "
-     "than their tokens",
+     "line i has words or phrases that must appear in the translation of line i as whole words, in this form, separated "
+     "by tabs; use a beam wider than their tokens",
      OPTION_TEXT, AT(terms)},
     {"placeholder", "REGEX",
      "what matches in a line, a tag or a variable, comes into its translation as often, unchanged; give it several times "
-     "for several patterns (POSIX extended); use a wide beam as for --terms",
+     "for several patterns (POSIX extended); use a wide beam as for --terms; a line that cannot keep to it is translated "
+     "without, with a warning",
      OPTION_LIST, AT(placeholders)},
     {"output", "FILE", "written as FILE.part and renamed when complete; default: standard output", OPTION_TEXT,
      AT(output)},
@@ -70,8 +71,9 @@ static const option_row rows[] = {
      OPTION_CHOICE, AT(stop)},
 
     {.kind = OPTION_HEADING, .help = "What may be produced"},
-    {"forbid", "TEXT", "a word or phrase that must not appear; give it several times for several", OPTION_LIST,
-     AT(forbid)},
+    {"forbid", "TEXT",
+     "a word or phrase that must not appear, nor words that begin with its tokens; give it several times for several",
+     OPTION_LIST, AT(forbid)},
     {"forbid-unknown", NULL, "no token for what the vocabulary cannot express", OPTION_FLAG, AT(forbid_unknown)},
     {"replace-unknown", NULL,
      "a word with the token for what the vocabulary cannot express becomes the source word that it is aligned with",
@@ -130,8 +132,9 @@ typedef struct translation {
     text_lines chunk, chunk_prefixes, chunk_terms; /* terms: of all lines */
     size_t n_terms[CHUNK_LINES];
     patterns patterns;
-    text_lines chunk_placeholders; /* of all lines */
+    matches placeholders; /* of all lines */
     size_t n_placeholders[CHUNK_LINES];
+    uint64_t uncontrolled; /* lines whose terms or placeholders were left out */
     uint64_t sentences, tokens; /* done; tokens are those of the best hypotheses */
     uint64_t split, cut_off;    /* sentences in parts; whose translation was too long */
     double load_seconds, seconds;
@@ -179,6 +182,8 @@ static void note_limits(translation *t, size_t i)
 static void count_limits(const translation *t)
 {
     if (t->split > WARNINGS) console_warn("%llu lines were translated in parts", (unsigned long long)t->split);
+    if (t->uncontrolled > WARNINGS)
+        console_warn("%llu lines were translated without their terms or placeholders", (unsigned long long)t->uncontrolled);
     if (t->cut_off > WARNINGS)
         console_warn("%llu translations reached the longest length", (unsigned long long)t->cut_off);
 }
@@ -228,21 +233,25 @@ static size_t sum(const size_t *numbers, size_t n)
     return total;
 }
 
+/* What a line may be translated without: bits. */
+enum { WITHOUT_PLACEHOLDERS = 1, WITHOUT_TERMS = 2 };
+
 /* Lines first .. first + n of the chunk. */
-static tfm_status translate_lines(translation *t, size_t first, size_t n)
+static tfm_status translate_lines(translation *t, size_t first, size_t n, unsigned without)
 {
     tfm_request r;
     tfm_request_init(&r, sizeof r);
     r.n = n;
     r.lines = t->chunk.lines + first;
     if (t->args->prefixes) r.prefix_lines = t->chunk_prefixes.lines + first;
-    if (t->args->terms) {
+    if (t->args->terms && !(without & WITHOUT_TERMS)) {
         r.n_terms = t->n_terms + first;
         r.term_lines = t->chunk_terms.lines + sum(t->n_terms, first);
     }
-    if (t->patterns.size > 0) {
+    if (t->patterns.size > 0 && !(without & WITHOUT_PLACEHOLDERS)) {
         r.n_placeholders = t->n_placeholders + first;
-        r.placeholders = t->chunk_placeholders.lines + sum(t->n_placeholders, first);
+        r.placeholders = t->placeholders.texts.lines + sum(t->n_placeholders, first);
+        r.placeholder_times = t->placeholders.times + sum(t->n_placeholders, first);
     }
     if (t->args->stream) r.partial = show;
     r.user = t;
@@ -255,12 +264,30 @@ static tfm_status translate_lines(translation *t, size_t first, size_t n)
     return status;
 }
 
+/* One line; when its placeholders or its terms cannot be had, without them. */
+static tfm_status translate_line(translation *t, size_t i)
+{
+    static const char *const names[] = {"", "placeholders", "terms", "terms and placeholders"};
+    const unsigned long long line = t->sentences + 1;
+    const unsigned has = (t->patterns.size > 0 && t->n_placeholders[i] ? WITHOUT_PLACEHOLDERS : 0) |
+                         (t->args->terms && t->n_terms[i] ? WITHOUT_TERMS : 0);
+    tfm_status status = translate_lines(t, i, 1, 0);
+    const tfm_error first = t->error;
+    for (unsigned without = 1; status == TFM_E_INVALID && without <= has; without++) {
+        if (without & ~has) continue;
+        status = translate_lines(t, i, 1, without);
+        if (!status && t->uncontrolled++ < WARNINGS)
+            console_warn("%s:%llu: translated without its %s: %s", t->input.name, line, names[without], first.message);
+    }
+    return status;
+}
+
 /* A line that is refused must not take the others of its chunk along, and is named by its number in the file. */
 static int translate_chunk(translation *t)
 {
-    if (t->chunk.size > 1 && translate_lines(t, 0, t->chunk.size) == TFM_OK) return EXIT_SUCCESS;
+    if (t->chunk.size > 1 && translate_lines(t, 0, t->chunk.size, 0) == TFM_OK) return EXIT_SUCCESS;
     for (size_t i = 0; i < t->chunk.size; i++) {
-        const tfm_status status = translate_lines(t, i, 1);
+        const tfm_status status = translate_line(t, i);
         if (status == TFM_E_CANCELLED) return EXIT_FAILURE; /* what was shown could not be written */
         if (status)
             return console_fail("%s:%llu: %s", t->input.name, (unsigned long long)t->sentences + 1, t->error.message);
@@ -284,7 +311,7 @@ static bool read_companions(translation *t)
     tfm_text line;
     text_lines_clear(&t->chunk_prefixes);
     text_lines_clear(&t->chunk_terms);
-    text_lines_clear(&t->chunk_placeholders);
+    matches_clear(&t->placeholders);
     for (size_t i = 0; i < t->chunk.size; i++) {
         if (t->args->prefixes) {
             if (!next_companion(&t->prefixes, t, i, &line)) return false;
@@ -295,7 +322,7 @@ static bool read_companions(translation *t)
             t->n_terms[i] = phrases_split(&t->chunk_terms, line);
         }
         if (t->patterns.size > 0)
-            t->n_placeholders[i] = patterns_find(&t->patterns, &t->chunk_placeholders, t->chunk.lines[i]);
+            t->n_placeholders[i] = patterns_find(&t->patterns, &t->placeholders, t->chunk.lines[i]);
     }
     return true;
 }
@@ -437,7 +464,7 @@ static int run(void *place, const string_list *operands)
     text_lines_clear(&t.chunk);
     text_lines_clear(&t.chunk_prefixes);
     text_lines_clear(&t.chunk_terms);
-    text_lines_clear(&t.chunk_placeholders);
+    matches_free(&t.placeholders);
     patterns_free(&t.patterns);
     tfm_decoder_free(t.decoder);
     ensemble_free(&t.models);

@@ -6,6 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Probes of one letter and none tell most of those that match nothing: it could be found everywhere. */
+static bool matches_nothing(const regex_t *r)
+{
+    regmatch_t m;
+    return !regexec(r, "", 1, &m, 0) || (!regexec(r, "a", 1, &m, 0) && m.rm_so == m.rm_eo);
+}
+
 int patterns_compile(patterns *p, const string_list *list)
 {
     size_t room = 0;
@@ -14,6 +21,10 @@ int patterns_compile(patterns *p, const string_list *list)
         const char *text = list->items[p->size];
         char why[128];
         const int code = regcomp(&p->items[p->size], text, REG_EXTENDED);
+        if (!code && matches_nothing(&p->items[p->size])) {
+            p->size++;
+            return console_usage("--placeholder '%s' matches the empty string: let it match at least one character", text);
+        }
         if (!code) continue;
         regerror(code, &p->items[p->size], why, sizeof why);
         return console_usage("--placeholder '%s' is no pattern: %s", text, why);
@@ -32,24 +43,40 @@ static regmatch_t first_match(const patterns *p, const char *text, int flags)
     return first;
 }
 
-static bool known(const text_lines *lines, size_t from, tfm_text text)
+static void add_match(matches *to, size_t from, tfm_text text)
 {
-    for (size_t i = from; i < lines->size; i++)
-        if (lines->lines[i].size == text.size && !memcmp(lines->lines[i].data, text.data, text.size)) return true;
-    return false;
+    size_t i = from;
+    while (i < to->texts.size &&
+           (to->texts.lines[i].size != text.size || memcmp(to->texts.lines[i].data, text.data, text.size)))
+        i++;
+    if (i == to->texts.size) {
+        memory_grow(&to->times, &to->capacity, i + 1, sizeof *to->times);
+        to->times[i] = 0;
+        text_lines_add(&to->texts, text);
+    }
+    to->times[i]++;
 }
 
-size_t patterns_find(const patterns *p, text_lines *to, tfm_text line)
+size_t patterns_find(const patterns *p, matches *to, tfm_text line)
 {
-    const size_t before = to->size;
+    const size_t before = to->texts.size;
     char *copy = memory_copy(line.data, line.size);
     regmatch_t m;
-    for (const char *at = copy; (m = first_match(p, at, at > copy ? REG_NOTBOL : 0)).rm_so >= 0; at += m.rm_eo) {
-        const tfm_text found = {at + m.rm_so, (size_t)(m.rm_eo - m.rm_so)};
-        if (!known(to, before, found)) text_lines_add(to, found);
-    }
+    for (const char *at = copy; (m = first_match(p, at, at > copy ? REG_NOTBOL : 0)).rm_so >= 0; at += m.rm_eo)
+        add_match(to, before, (tfm_text){at + m.rm_so, (size_t)(m.rm_eo - m.rm_so)});
     free(copy);
-    return to->size - before;
+    return to->texts.size - before;
+}
+
+void matches_clear(matches *m)
+{
+    text_lines_clear(&m->texts);
+}
+
+void matches_free(matches *m)
+{
+    matches_clear(m);
+    free(m->times);
 }
 
 void patterns_free(patterns *p)

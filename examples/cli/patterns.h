@@ -14,8 +14,16 @@ typedef struct patterns {
 
 /* POSIX extended regular expressions. Returns an exit code, and has reported what is wrong. */
 int patterns_compile(patterns *p, const string_list *list);
+/* What matched, and how often each. */
+typedef struct matches {
+    text_lines texts;
+    size_t *times, capacity;
+} matches;
+
 /* Adds what matches in the line, from left to right, equal strings once; returns how many. */
-size_t patterns_find(const patterns *p, text_lines *to, tfm_text line);
+size_t patterns_find(const patterns *p, matches *to, tfm_text line);
+void matches_clear(matches *m);
+void matches_free(matches *m);
 void patterns_free(patterns *p);
 
 #endif
