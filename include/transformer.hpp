@@ -715,6 +715,15 @@ private:
 
 /* -------------------------------------------------------------------------------------------------- decoder ---- */
 
+/* What translations must keep to: of each line something, or nothing at all. */
+struct controls {
+    std::vector<std::string> prefixes;                    /* how its translation begins                                  */
+    std::vector<std::vector<std::string>> terms;          /* phrases that must appear there                              */
+    std::vector<std::vector<std::size_t>> term_times;     /* how often each, neither more nor less; 0: at least once     */
+    std::vector<std::vector<std::string>> placeholders;   /* what stands in the line and comes as often, unchanged       */
+    std::vector<std::vector<std::size_t>> placeholder_times; /* how often each at least; 0: as often as in the line      */
+};
+
 /* What it returns as views is lent until its next call. The model must outlive it. */
 class decoder
 {
@@ -773,6 +782,31 @@ public:
     void translate_with_placeholders(const texts &lines, const std::vector<std::vector<std::string>> &placeholders)
     {
         run_with(lines, placeholders, "placeholders", &tfm_request::n_placeholders, &tfm_request::placeholders);
+    }
+    /* The same of all of them together. */
+    void translate_with(const texts &lines, const controls &with)
+    {
+        const groups<std::string_view> terms(with.terms), placeholders(with.placeholders);
+        const groups<std::size_t> term_times(with.term_times), placeholder_times(with.placeholder_times);
+        const texts prefixes(std::vector<std::string_view>(with.prefixes.begin(), with.prefixes.end())),
+            flat_terms(terms.all), flat_placeholders(placeholders.all);
+        tfm_request r = request(lines.size(), lines.size());
+        r.lines = lines.data();
+        if (!with.prefixes.empty()) {
+            detail::require_equal(lines.size(), "sources", prefixes.size(), "prefixes");
+            r.prefix_lines = prefixes.data();
+        }
+        if (terms.given(lines.size(), "terms")) {
+            r.n_terms = terms.sizes.data();
+            r.term_lines = flat_terms.data();
+            r.term_times = term_times.times_of(terms.sizes, "term_times");
+        }
+        if (placeholders.given(lines.size(), "placeholders")) {
+            r.n_placeholders = placeholders.sizes.data();
+            r.placeholders = flat_placeholders.data();
+            r.placeholder_times = placeholder_times.times_of(placeholders.sizes, "placeholder_times");
+        }
+        run(r);
     }
     /* The same, telling of each sentence when it is done, whose results can then be asked for, and as it grows. */
     void run(tfm_request request, sentence_function sentence, partial_function partial = nullptr)
@@ -902,20 +936,38 @@ private:
         r.n = sources;
         return r;
     }
-    void run_with(const texts &lines, const std::vector<std::vector<std::string>> &groups, const char *name,
+    /* The items of all lines one behind the other. */
+    template <class T> struct groups {
+        std::vector<std::size_t> sizes;
+        std::vector<T> all;
+
+        template <class U> explicit groups(const std::vector<std::vector<U>> &lists)
+        {
+            for (const auto &some : lists) {
+                sizes.push_back(some.size());
+                all.insert(all.end(), some.begin(), some.end());
+            }
+        }
+        bool given(std::size_t lines, const char *name) const
+        {
+            if (!sizes.empty()) detail::require_equal(lines, "sources", sizes.size(), name);
+            return !sizes.empty();
+        }
+        const T *times_of(const std::vector<std::size_t> &items, const char *name) const
+        {
+            detail::require(sizes.empty() || sizes == items, std::string(name) + " needs a number for each item");
+            return sizes.empty() ? nullptr : all.data();
+        }
+    };
+    void run_with(const texts &lines, const std::vector<std::vector<std::string>> &lists, const char *name,
                   const std::size_t *tfm_request::*n, const tfm_text *tfm_request::*items)
     {
-        std::vector<std::size_t> sizes;
-        std::vector<std::string_view> all;
-        for (const auto &some : groups) {
-            sizes.push_back(some.size());
-            all.insert(all.end(), some.begin(), some.end());
-        }
-        const texts flat(all);
-        tfm_request r = request(lines.size(), groups.size(), name);
+        const groups<std::string_view> flat(lists);
+        const texts all(flat.all);
+        tfm_request r = request(lines.size(), lists.size(), name);
         r.lines = lines.data();
-        r.*n = sizes.data();
-        r.*items = flat.data();
+        r.*n = flat.sizes.data();
+        r.*items = all.data();
         run(r);
     }
     template <class F, class Lists> void call_pairs(F *function, const Lists &sources, const Lists &targets)

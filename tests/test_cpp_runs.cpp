@@ -340,6 +340,39 @@ START_TEST(terms_appear)
 }
 END_TEST
 
+START_TEST(controls_go_together)
+{
+    const tfm::model m = trained_model(100);
+    tfm::decoder_options o;
+    tfm::controls c;
+
+    o.beam = 20;
+    tfm::decoder d(m, o);
+    d.translate_with({"please"}, {});
+    ck_assert(d.text(0) == "bitte");
+    c.prefixes = {"danke", ""};
+    c.terms = {{"schon"}, {"bitte", "danke"}};
+    c.term_times = {{2}, {2, 0}};
+    c.placeholders = {{"{0}"}, {}};
+    d.translate_with({"thank {0} you", "please"}, c);
+    const std::string first(d.text(0)), second(d.text(1));
+    const auto count = [](const std::string &text, const std::string &what) {
+        std::size_t n = 0;
+        for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) n++;
+        return n;
+    };
+    ck_assert(d.finished(0) && first.substr(0, 5) == "danke" && count(first, "schon") == 2 && count(first, "{0}") == 1);
+    ck_assert(d.finished(1) && count(second, "bitte") == 2 && count(second, "danke") >= 1);
+    c.placeholder_times = {{2}, {}};
+    require_status(TFM_E_INVALID, "placeholder_times 2", [&] { d.translate_with({"thank {0} you", "please"}, c); });
+    c.placeholder_times = {{2, 1}, {}};
+    require_status(TFM_E_INVALID, "placeholder_times needs a number for each",
+                   [&] { d.translate_with({"thank {0} you", "please"}, c); });
+    c.prefixes = {""};
+    require_status(TFM_E_INVALID, "2 sources, but 1 prefixes", [&] { d.translate_with({"thank {0} you", "please"}, c); });
+}
+END_TEST
+
 START_TEST(samples_are_repeatable)
 {
     const tfm::model m = trained_model(100);
@@ -558,7 +591,7 @@ int main()
                      {training_to_translation, models_decode_together, data_is_reported, steps_are_those_of_a_run, a_checkpoint_goes_on,
                       trainers_move_with_their_lambdas, training_is_cancelled, sentences_are_told_of,
                       what_progress_throws_comes_out_of_run,
-                      ranks_are_summed_by_a_lambda, trainers_tell_their_log, n_best_lists, pairs_are_scored, placeholders_stay, samples_are_repeatable, terms_appear, translations_begin_with_their_prefix, what_is_forbidden_does_not_come, words_are_aligned,
+                      controls_go_together, ranks_are_summed_by_a_lambda, trainers_tell_their_log, n_best_lists, pairs_are_scored, placeholders_stay, samples_are_repeatable, terms_appear, translations_begin_with_their_prefix, what_is_forbidden_does_not_come, words_are_aligned,
                       attention_of_a_pair, translation_is_watched_and_cancelled, time_is_accounted_for,
                       attention_on_buffers, bleu_of_several_references, other_metrics_and_significance, scores_of_parses, measuring,
                       versions_agree});

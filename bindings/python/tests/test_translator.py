@@ -132,6 +132,20 @@ def test_terms(book):
             translator.translate(ENGLISH[:2], terms=[[]])
 
 
+def test_term_times(book):
+    with tfm.Translator(book, beam=20) as translator:
+        once, twice = (translator.nbest(ENGLISH[:1], terms=[["bitte"]], term_times=[[n]])[0][0] for n in (1, 2))
+        assert once.text.split().count("bitte") == 1 and twice.text.split().count("bitte") == 2
+        assert translator.translate(ENGLISH[:1], terms=[["bitte"]], term_times=[[2]]) == [twice.text]
+        *_, last = translator.stream(ENGLISH[:1], terms=[["bitte"]], term_times=[[2]])
+        assert last.text == twice.text
+        source, bitte = book.tokenizer.encode(ENGLISH[0]) + [tfm.Special.EOS], book.tokenizer.encode("bitte")
+        assert translator.nbest_ids([source], terms=[[bitte]], term_times=[[2]])[0][0].text == twice.text
+        for times in ([[1, 1]], [], [[1], []]):
+            with pytest.raises(tfm.InvalidError, match="term_times needs a number for each"):
+                translator.translate(ENGLISH[:1], terms=[["bitte"]], term_times=times)
+
+
 def test_placeholders(book):
     with tfm.Translator(book, beam=20) as translator:
         lines = ["<b>good night</b>", "good night"]
