@@ -154,6 +154,8 @@ static const reading readings[] = {
     {"a-b and {0}, {0}", "{0}{0}{0}.", {0, 3}, true, true},
     {"men and women", "frauenmenmen", {0, 0}, false, false}, /* the line has it in words where it is not meant */
     {"men and women", "men", {1, 0}, false, false},
+    {"x a.b a", "a a.", {2, 0}, true, false}, /* it may yet be a.b */
+    {"x a.b a", "a a.b", {1, 1}, false, false},
 };
 
 static void check_reading(const tfm_tokenizer *tokenizer, const reading *r, const tfm_text *placeholders, size_t n)
@@ -183,7 +185,8 @@ static void check_reading(const tfm_tokenizer *tokenizer, const reading *r, cons
 
 START_TEST(they_are_counted_in_texts)
 {
-    static const tfm_text numbers[] = {LINE("1"), LINE("10")}, signs[] = {LINE("-"), LINE("{0}")}, men = LINE("men");
+    static const tfm_text numbers[] = {LINE("1"), LINE("10")}, signs[] = {LINE("-"), LINE("{0}")}, dots[] = {LINE("a"), LINE("a.b")},
+                          men = LINE("men");
     tfm_tokenizer *tokenizer = tokenizer_make();
 
     for (size_t i = 0; i < sizeof readings / sizeof *readings; i++) {
@@ -191,6 +194,7 @@ START_TEST(they_are_counted_in_texts)
         check_reading(tokenizer, &readings[i],
                       first == '1'   ? numbers
                       : first == 'm' ? &men
+                      : first == 'x' ? dots
                                      : signs,
                       first == 'm' ? 1 : 2);
     }

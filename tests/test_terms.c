@@ -63,8 +63,7 @@ START_TEST(nothing_ends_without_its_terms)
 }
 END_TEST
 
-/* What was counted in the text goes before what the tokens say; full terms may not be completed, lost rows have no
- * candidates. */
+/* What was counted in the text goes before what the tokens say; full terms may not be completed. */
 START_TEST(texts_have_the_last_word)
 {
     float logits[8] = {0};
@@ -137,6 +136,12 @@ START_TEST(the_beam_is_shared_out_by_progress)
     ck_assert_uint_eq(of[1], 2);
     ck_assert_uint_eq(term_at, 0);
     ck_assert(beam.alive[0] == -2.0 && beam.alive[2] == -21.0);
+    beam.steps = 1;
+    beam.n_alive = 2;
+    beam.alive[0] = -20.0, beam.alive[1] = -1.0;
+    wanted[0].lost = true;
+    tfm_terms_advance(&beam, &term, rows, lse, wanted, pasts, scratch);
+    for (size_t i = 0; i < beam.n_alive; i++) ck_assert_uint_eq(tfm_beam_last(&beam)[i].parent, 1);
     tfm_block_free(&block, &allocator);
 }
 END_TEST
