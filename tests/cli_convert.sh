@@ -13,7 +13,7 @@ check "convert to Hugging Face: its files" equal "$(ls folder)" "$(printf 'confi
 works "convert back" "$tfm" convert --model folder -o back
 works "convert back: to Hugging Face" "$tfm" convert --model back --to huggingface -o again
 check "convert back: the same" diff -r folder again
-refused "convert to Marian" 1 "Marian cannot express positions 3" "$tfm" convert --model m --to marian -o x
+refused "convert to Marian" 1 "Marian cannot express positions=" "$tfm" convert --model m --to marian -o x
 check "convert to Marian: nothing is written" test ! -e x
 refused "another format" 2 "onnx" "$tfm" convert --model m --to onnx -o x
 for model in marian/model.npz ct2/v2/aren-transliteration/model.bin ct2/v2/aren-transliteration; do

@@ -153,6 +153,9 @@ START_TEST(what_is_not_supported_is_named)
         {"type:", "transformer-train-position-embeddings: true\ntype:",
          "transformer-train-position-embeddings 'true' is not supported"},
         {"type:", "transformer-decoder-autoreg: rnn\ntype:", "transformer-decoder-autoreg 'rnn' is not supported"},
+        {"type:", "right-left: true\ntype:", "right-left 'true' is not supported"},
+        {"type:", "transformer-tied-layers:\n  - 1\n  - 1\ntype:", "transformer-tied-layers '1' is not supported"},
+        {"type:", "transformer-tied-layers: [1, 1]\ntype:", "transformer-tied-layers '1' is not supported"},
         {"heads: 2", "heads: x", "transformer-heads 'x' is not supported"},
         {"heads: 2", "heads: 3", "d_model 8 is not a multiple of n_heads 3"},
         {"enc-depth: 1", "enc-depth: 2", "lacks the tensor encoder_l2_self_Wq"},
@@ -554,7 +557,7 @@ START_TEST(each_form_comes_back_or_is_refused)
             ck_assert_status(tfm_model_export(m, path_join(other, folder, "no"), format, &error), TFM_E_UNSUPPORTED,
                              error);
             ck_assert_msg(strstr(error.message, "cannot express ") ||
-                              strstr(error.message, "no model with positions 0"),
+                              strstr(error.message, "no model with positions=paper"),
                           "%s", error.message);
             refused++;
         }
@@ -585,18 +588,18 @@ START_TEST(what_the_others_lack_is_named)
         int form;
         const char *name, *value, *says;
     } cases[] = {
-        {0, "positions", "paper", "Marian cannot express positions 0: it is always 1 there"},
-        {0, "start", "bos", "Marian cannot express start 0"},
-        {0, "activation", "gelu", "Marian cannot express activation 1"},
+        {0, "positions", "paper", "Marian cannot express positions=paper: always positions=halves there"},
+        {0, "start", "bos", "Marian cannot express start=bos: always start=zero there"},
+        {0, "activation", "gelu", "Marian cannot express activation=gelu"},
         {0, "layer_norm_eps", "1e-5", "Marian cannot express layer_norm_eps"},
-        {0, "d_k", "3", "Marian cannot express n_heads * d_k 6: it is always 8 there"},
-        {3, "start", "zero", "Hugging Face's marian cannot express start 1"},
-        {3, "positions", "paper", "Hugging Face has no model with positions 0"},
-        {3, "norm_order", "pre", "Hugging Face's marian cannot express norm_order 1: it is always 0 there"},
-        {6, "sharing", "none", "Hugging Face's m2m_100 cannot express sharing 2: it is always 0 there"},
-        {6, "softmax_bias", "1", "Hugging Face's m2m_100 cannot express softmax_bias 1: it is always 0 there"},
-        {7, "position_offset", "3", "Hugging Face's mbart cannot express position_offset 3: it is always 2 there"},
-        {8, "embedding_norm", "0", "Hugging Face's bart cannot express embedding_norm 0: it is always 1 there"},
+        {0, "d_k", "3", "Marian cannot express n_heads * d_k=6: always n_heads * d_k=8 there"},
+        {3, "start", "zero", "Hugging Face's marian cannot express start=zero: always start=bos there"},
+        {3, "positions", "paper", "Hugging Face has no model with positions=paper"},
+        {3, "norm_order", "pre", "Hugging Face's marian cannot express norm_order=pre: always norm_order=post there"},
+        {6, "sharing", "none", "Hugging Face's m2m_100 cannot express sharing=none: always sharing=all there"},
+        {6, "softmax_bias", "1", "Hugging Face's m2m_100 cannot express softmax_bias=1: always softmax_bias=0 there"},
+        {7, "position_offset", "3", "Hugging Face's mbart cannot express position_offset=3: always position_offset=2 there"},
+        {8, "embedding_norm", "0", "Hugging Face's bart cannot express embedding_norm=0: always embedding_norm=1 there"},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

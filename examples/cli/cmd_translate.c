@@ -483,7 +483,7 @@ const command command_translate = {
                 "  echo 'a man rides a bicycle' | tfm translate --model en-de.tfm --beam 1\n"
                 "  tfm translate --model en-de.tfm --beam 1 --stream\n"
                 "  tfm translate --model en-de.tfm --dtype int8 --beam 1 < test.en > test.out\n"
-                "  tfm translate --model en-de.1.tfm --model en-de.2.tfm --weights 0.6,0.4 < test.en > test.out\n"
+                "  tfm translate --model a.tfm --model b.tfm --weights 0.6,0.4 < test.en > test.out\n"
                 "  tfm translate --model en-de.tfm --no-repeat-ngram 3 --forbid-unknown < test.en > test.out\n"
                 "  tfm translate --model en-de.tfm --alignment < test.en | sed 's/.* ||| //' > test.links\n"
                 "  tfm translate --model en-de.tfm --input test.en.gz --nbest 4 --stats > test.nbest\n",

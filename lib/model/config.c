@@ -141,6 +141,12 @@ static const field *find(const char *name)
     return NULL;
 }
 
+const char *tfm_config_choice(const char *name, double value)
+{
+    const field *f = find(name);
+    return f && value >= 0 && value <= f->most && f->values[0] ? f->values[(size_t)value] : NULL;
+}
+
 static tfm_status parse_integer(const char *text, double *x, uint64_t *u64)
 {
     errno = 0;

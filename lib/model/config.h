@@ -11,6 +11,9 @@ void tfm_config_init(tfm_model_options *options, size_t struct_size);
 tfm_status tfm_config_preset(tfm_model_options *options, const char *name, tfm_error *error);
 tfm_status tfm_config_set(tfm_model_options *options, const char *name, const char *value, tfm_error *error);
 
+/* The name of a value of a field that is a choice; NULL: the field is a number, or there is none of this name. */
+const char *tfm_config_choice(const char *name, double value);
+
 /* Checks a configuration and resolves its zeros (d_k, d_v, source_vocab_size); errors name field, value and limit. */
 tfm_status tfm_config_check(tfm_model_options *options, tfm_error *error);
 

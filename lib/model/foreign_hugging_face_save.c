@@ -39,7 +39,8 @@ static tfm_status check(const tfm_model_options *o, tfm_error *error)
     char name[32];
 
     if (!kind_of(o))
-        return tfm_fail(error, TFM_E_UNSUPPORTED, "Hugging Face has no model with positions %u", o->positions);
+        return tfm_fail(error, TFM_E_UNSUPPORTED, "Hugging Face has no model with positions=%s",
+                        tfm_config_choice("positions", o->positions));
     snprintf(name, sizeof name, "Hugging Face's %s", kind_of(o));
     return tfm_foreign_check(name, needs, sizeof needs / sizeof *needs, error);
 }

@@ -105,10 +105,11 @@ static const struct {
     {"transformer-no-affine", {"false"}},
     {"transformer-rnn-projection", {"false"}},
     {"transformer-pool", {"false"}},
-    {"transformer-tied-layers", {""}},
+    {"transformer-tied-layers", {"", "[]"}},
     {"lemma-dim-emb", {"0"}},
     {"factors-dim-emb", {"0"}},
     {"ulr", {"false"}},
+    {"right-left", {"false"}},
 };
 
 static tfm_status check_fixed(tfm_text yml, const char *path, tfm_error *error)
@@ -117,7 +118,8 @@ static tfm_status check_fixed(tfm_text yml, const char *path, tfm_error *error)
         const tfm_text value = tfm_yaml_value(yml, fixed[i].key);
         bool good = !value.data;
         for (size_t j = 0; j < 3 && fixed[i].values[j]; j++) good |= text_is(value, fixed[i].values[j]);
-        if (!good) return tfm_foreign_refuse(path, fixed[i].key, value, error);
+        const tfm_text item = tfm_yaml_item(yml, fixed[i].key, 0); /* of a list where an empty value is meant */
+        if (!good || item.size) return tfm_foreign_refuse(path, fixed[i].key, item.size ? item : value, error);
     }
     return TFM_OK;
 }

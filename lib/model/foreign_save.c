@@ -1,6 +1,8 @@
 /* Puts the parameters of a model into another system's tensors: what foreign.c does, the other way round. */
 #include "model/foreign.h"
 
+#include "model/config.h"
+
 #include <stdio.h>
 
 static void transpose(float *to, const float *from, size_t rows, size_t cols)
@@ -77,11 +79,31 @@ void tfm_foreign_tensors_free(tfm_foreign_tensors *t)
     *t = (tfm_foreign_tensors){0};
 }
 
+/* "option=value, ..." of the options that differ, as they are or as they should be; as many as a message has room for. */
+static void list_misfits(char list[100], const tfm_foreign_need *needs, size_t n, bool wanted)
+{
+    char item[64];
+    size_t used = 0;
+
+    list[0] = '\0';
+    for (size_t i = 0; i < n; i++) {
+        const double value = wanted ? needs[i].want : needs[i].have;
+        const char *name = tfm_config_choice(needs[i].option, value);
+        if (needs[i].have == needs[i].want) continue;
+        if (name) snprintf(item, sizeof item, "%s%s=%s", used ? ", " : "", needs[i].option, name);
+        else snprintf(item, sizeof item, "%s%s=%.9g", used ? ", " : "", needs[i].option, value);
+        const bool room = used + strlen(item) < 96;
+        used += (size_t)snprintf(list + used, 100 - used, "%s", room ? item : " ...");
+        if (!room) return;
+    }
+}
+
 tfm_status tfm_foreign_check(const char *system, const tfm_foreign_need *needs, size_t n, tfm_error *error)
 {
-    for (size_t i = 0; i < n; i++)
-        if (needs[i].have != needs[i].want)
-            return tfm_fail(error, TFM_E_UNSUPPORTED, "%s cannot express %s %.9g: it is always %.9g there", system,
-                            needs[i].option, needs[i].have, needs[i].want);
-    return TFM_OK;
+    char have[100], want[100];
+
+    list_misfits(have, needs, n, false);
+    list_misfits(want, needs, n, true);
+    if (!*have) return TFM_OK;
+    return tfm_fail(error, TFM_E_UNSUPPORTED, "%s cannot express %s: always %s there", system, have, want);
 }
