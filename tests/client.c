@@ -1,6 +1,7 @@
 /*
- * A program of another time than the library: check_clients.sh compiles it with headers whose structs have fewer or more fields. It
- * translates two sentences, trains two steps, and prints what it got. LATER sets a field that the library does not know.
+ * A program of another time than the library: check_clients.sh compiles it with headers whose structs have fewer or
+ * more fields. It translates two sentences, trains two steps, and prints what it got. LATER sets a field that the
+ * library does not know.
  */
 #include <transformer.h>
 

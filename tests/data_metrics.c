@@ -1,4 +1,5 @@
-/* chrF and TER against what sacreBLEU computed: its own unit tests, tokenisations, and systems of WMT17; significance on real systems. */
+/* chrF and TER against what sacreBLEU computed: its own unit tests, tokenisations, and systems of WMT17; significance
+ * on real systems. */
 #include "metric_data.h"
 
 #include "eval/ter.h"
@@ -52,7 +53,8 @@ static bool check_row(const char *const *row)
     ck_assert_ok(is_chrf ? tfm_chrf(&r, sizeof r, t.hyp, t.n, t.streams, t.n_refs, &chrf, &error)
                          : tfm_ter(&r, sizeof r, t.hyp, t.n, t.streams, t.n_refs, &ter, &error),
                  error);
-    ck_assert_msg(fabs(r.score - strtod(row[7], NULL)) < 1e-6, "%s %s %s: %.8f, want %s", row[0], row[2], row[3], r.score, row[7]);
+    ck_assert_msg(fabs(r.score - strtod(row[7], NULL)) < 1e-6, "%s %s %s: %.8f, want %s", row[0], row[2], row[3],
+                  r.score, row[7]);
     texts_free(&t);
     return true;
 }
@@ -118,7 +120,8 @@ START_TEST(unit_tests_of_the_tokens_of_ter)
     tfm_line_init(&line, &a);
     for (size_t i = 1; i < l.count; i++) {
         ck_assert_uint_eq(cut(l.line[i], row), 3);
-        const tfm_ter_options o = {.normalized = strstr(row[0], "normalized") != NULL, .no_punctuation = strstr(row[0], "no_punct") != NULL,
+        const tfm_ter_options o = {.normalized = strstr(row[0], "normalized") != NULL,
+                                   .no_punctuation = strstr(row[0], "no_punct") != NULL,
                                    .asian_support = strstr(row[0], "asian_support") != NULL,
                                    .case_sensitive = strstr(row[0], "case_sensitive") != NULL};
         check_tokens(&line, (tfm_text){row[1], strlen(row[1])}, &o, row[2]);
@@ -150,7 +153,8 @@ static void check_system(const lines *hyps, const lines *refs, const char *const
     tfm_metric_result r;
     tfm_error error;
 
-    for (uint32_t k = 0; k < 4; k++) ck_assert_double_eq_tol(chrf(hyps, refs, k & 2, k & 1), strtod(row[12 + k], NULL), 1e-6);
+    for (uint32_t k = 0; k < 4; k++)
+        ck_assert_double_eq_tol(chrf(hyps, refs, k & 2, k & 1), strtod(row[12 + k], NULL), 1e-6);
     ck_assert_ok(tfm_ter(&r, sizeof r, hyps->line, hyps->count, streams, 1, NULL, &error), error);
     ck_assert_double_eq_tol(r.score, strtod(row[16], NULL), 1e-6);
 }
@@ -164,23 +168,31 @@ END_TEST
 /* A system beside a much worse one, and beside itself. */
 START_TEST(significance_of_systems_of_wmt17)
 {
-    lines refs = read_data("bleu/wmt17_en_de/ref.de.gz"), good = read_data("bleu/wmt17_en_de/newstest2017.uedin-nmt.4722.en-de.gz");
+    lines refs = read_data("bleu/wmt17_en_de/ref.de.gz"),
+          good = read_data("bleu/wmt17_en_de/newstest2017.uedin-nmt.4722.en-de.gz");
     lines poor = read_data("bleu/wmt17_en_de/newstest2017.online-F.0.en-de.gz");
     const tfm_text *streams[] = {refs.line};
     tfm_comparison c, again;
     tfm_error error;
 
-    ck_assert_ok(tfm_compare(&c, sizeof c, poor.line, good.line, 3004, streams, 1, TFM_METRIC_BLEU, NULL, 300, 12345, &error), error);
+    ck_assert_ok(
+        tfm_compare(&c, sizeof c, poor.line, good.line, 3004, streams, 1, TFM_METRIC_BLEU, NULL, 300, 12345, &error),
+        error);
     ck_assert_double_eq_tol(c.score[0], 15.451736, 1e-6);
     ck_assert_double_eq_tol(c.score[1], 28.301225, 1e-6);
     ck_assert_double_eq_tol(c.p_value, 1.0 / 301, 1e-12);
     for (int s = 0; s < 2; s++) {
         ck_assert_double_eq_tol(c.mean[s], c.score[s], 0.1);
-        ck_assert(c.interval[s] > 0.3 && c.interval[s] < 0.8); /* sacreBLEU states 0.5 to 0.6 for systems of this test set */
+        ck_assert(c.interval[s] > 0.3 &&
+                  c.interval[s] < 0.8); /* sacreBLEU states 0.5 to 0.6 for systems of this test set */
     }
-    ck_assert_ok(tfm_compare(&again, sizeof again, poor.line, good.line, 3004, streams, 1, TFM_METRIC_BLEU, NULL, 300, 12345, &error), error);
+    ck_assert_ok(tfm_compare(&again, sizeof again, poor.line, good.line, 3004, streams, 1, TFM_METRIC_BLEU, NULL, 300,
+                             12345, &error),
+                 error);
     ck_assert_mem_eq(&again, &c, sizeof c);
-    ck_assert_ok(tfm_compare(&c, sizeof c, good.line, good.line, 3004, streams, 1, TFM_METRIC_BLEU, NULL, 100, 1, &error), error);
+    ck_assert_ok(
+        tfm_compare(&c, sizeof c, good.line, good.line, 3004, streams, 1, TFM_METRIC_BLEU, NULL, 100, 1, &error),
+        error);
     ck_assert_double_eq(c.score[0], c.score[1]);
     lines_free(&refs);
     lines_free(&good);

@@ -77,7 +77,8 @@ static inline double tiny_penalty(const tfm_decoder_options *o, size_t n)
     return pow(o->length_norm == TFM_LENGTH_PAPER ? (5.0 + (double)n) / 6.0 : (double)n, (double)o->alpha);
 }
 
-/* Wu et al. 2016: attention of the last layer or another, of all heads or one, of all steps, by a pass over the whole. */
+/* Wu et al. 2016: attention of the last layer or another, of all heads or one, of all steps, by a pass over the whole.
+ */
 static inline double tiny_coverage(tiny *t, const tiny_sequence *s)
 {
     static const uint32_t positions[] = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -133,7 +134,8 @@ static inline double tiny_above(const double of[TINY_V], const double row[TINY_V
     return sum;
 }
 
-/* Probabilities of what a sample draws next: at its temperature, the top_k best, of these the fewest that reach top_p. */
+/* Probabilities of what a sample draws next: at its temperature, the top_k best, of these the fewest that reach top_p.
+ */
 static inline void tiny_draw(const tiny *t, double drawn[TINY_V], const double row[TINY_V])
 {
     const tfm_decoder_options *o = &t->options;

@@ -1,8 +1,7 @@
-/* Preloaded into a program: one of its calls on files under a folder fails, writes less than asked, or ends the process.
- * FAIL_FOLDER  what the path of the file must contain
- * FAIL_CALL    open (for writing), write, fsync, close or rename
- * FAIL_NUMBER  which of these calls, from 0
- * FAIL_WITH    an errno, "short" (half of a write is done), "full" (half, and no more), or "kill" (SIGKILL, half written) */
+/* Preloaded into a program: one of its calls on files under a folder fails, writes less than asked, or ends the
+ * process. FAIL_FOLDER  what the path of the file must contain FAIL_CALL    open (for writing), write, fsync, close or
+ * rename FAIL_NUMBER  which of these calls, from 0 FAIL_WITH    an errno, "short" (half of a write is done), "full"
+ * (half, and no more), or "kill" (SIGKILL, half written) */
 #undef _FILE_OFFSET_BITS /* open and open64 are defined here by their own names */
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /*
- * Translates many lines alone, in batches of several sizes, in another order and with several threads, in each type: ids and score bits
- * must never differ. With a model file, or with random weights and the tokenizer of one.
- * Usage: invariance MODEL LINES [random]
+ * Translates many lines alone, in batches of several sizes, in another order and with several threads, in each type:
+ * ids and score bits must never differ. With a model file, or with random weights and the tokenizer of one. Usage:
+ * invariance MODEL LINES [random]
  */
 #include <transformer.h>
 
@@ -96,7 +96,8 @@ static int check(const tfm_model *model, uint32_t dtype)
         translate(together, model, dtype, ways[w].batch, ways[w].threads, ways[w].reversed);
         for (size_t i = 0; i < N; i++) {
             if (!memcmp(&alone[i], &together[i], sizeof alone[i])) continue;
-            printf("dtype %u: line %zu differs in batches of %zu with %u threads\n", dtype, i + 1, ways[w].batch, ways[w].threads);
+            printf("dtype %u: line %zu differs in batches of %zu with %u threads\n", dtype, i + 1, ways[w].batch,
+                   ways[w].threads);
             return 1;
         }
     }

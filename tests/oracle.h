@@ -71,8 +71,8 @@ static inline void oracle_philox(uint32_t c[4], uint32_t k0, uint32_t k1, uint32
     }
 }
 
-/* Multiplier of element i of a row: 0, or 1 / (1 - P) with P in 65536ths. Of the numbers of its group i % 64 is, from the
- * left, one bit for the pair of words, one for the half, three for the block and one for the word of the pair. */
+/* Multiplier of element i of a row: 0, or 1 / (1 - P) with P in 65536ths. Of the numbers of its group i % 64 is, from
+ * the left, one bit for the pair of words, one for the half, three for the block and one for the word of the pair. */
 static inline double oracle_keep(const oracle_mask *mask, size_t row, uint64_t i)
 {
     const uint32_t pair = i >> 5 & 1, half = i >> 4 & 1, block = i >> 1 & 7, second = i & 1;
@@ -89,7 +89,8 @@ static inline double oracle_keep(const oracle_mask *mask, size_t row, uint64_t i
 static inline double oracle_activation(uint32_t kind, double x)
 {
     if (kind == TFM_ACTIVATION_GELU) return x * 0.5 * erfc(-x / sqrt(2.0));
-    if (kind == TFM_ACTIVATION_GELU_TANH) return 0.5 * x * (1.0 + tanh(sqrt(2.0 / acos(-1.0)) * (x + 0.044715 * x * x * x)));
+    if (kind == TFM_ACTIVATION_GELU_TANH)
+        return 0.5 * x * (1.0 + tanh(sqrt(2.0 / acos(-1.0)) * (x + 0.044715 * x * x * x)));
     if (kind == TFM_ACTIVATION_SWISH) return x / (1.0 + exp(-x));
     return fmax(x, 0.0);
 }

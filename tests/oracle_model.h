@@ -54,8 +54,8 @@ static inline oracle_mask oracle_site(const oracle_model *m, float rate, uint32_
     return (oracle_mask){m->seed, m->batch, site, m->training ? (double)rate : 0.0, first_row};
 }
 
-/* y [m][d] = MultiHead(x, memory, memory), 3.2.2; weights [h][m][n] or NULL. Masks: each head has a site of its own, whose row is
- * the first of the sentence's queries in the batch. */
+/* y [m][d] = MultiHead(x, memory, memory), 3.2.2; weights [h][m][n] or NULL. Masks: each head has a site of its own,
+ * whose row is the first of the sentence's queries in the batch. */
 static inline void oracle_multi_head(const oracle_model *o, double *y, const double *x, size_t m, const double *memory,
                                      size_t n, const char *owner, bool causal, uint32_t site, size_t first,
                                      double *weights)

@@ -1,4 +1,5 @@
-/* What check_copies.sh compiles twice: a plugin with a copy of the library in it, and a host that uses the shared one and loads the plugin. */
+/* What check_copies.sh compiles twice: a plugin with a copy of the library in it, and a host that uses the shared one
+ * and loads the plugin. */
 #include <transformer.h>
 
 #include <dlfcn.h>

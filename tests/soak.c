@@ -1,6 +1,6 @@
-/* Endurance: trains and translates with random options, sizes, numbers of threads and cancellations until the time is over.
- * Each round has the bits of the same round on one thread that nothing disturbs; memory, files and threads stay level.
- * Usage: soak MINUTES FOLDER [SEED] */
+/* Endurance: trains and translates with random options, sizes, numbers of threads and cancellations until the time is
+ * over. Each round has the bits of the same round on one thread that nothing disturbs; memory, files and threads stay
+ * level. Usage: soak MINUTES FOLDER [SEED] */
 #include "transformer.h"
 
 #include <dirent.h>
@@ -315,7 +315,8 @@ int main(int argc, char **argv)
     const size_t files = entries("/proc/self/fd"), threads = entries("/proc/self/task");
     for (; n < ROUNDS_MOST && (n < 8 || now_minutes() - began < length); n++) {
         if (run_round(seed + n, true, argv[2]) != run_round(seed + n, false, argv[2])) {
-            fprintf(stderr, "soak: the bits of round %llu depend on what disturbs it\n", (unsigned long long)(seed + n));
+            fprintf(stderr, "soak: the bits of round %llu depend on what disturbs it\n",
+                    (unsigned long long)(seed + n));
             return EXIT_FAILURE;
         }
         minutes[n] = now_minutes() - began;
@@ -325,8 +326,11 @@ int main(int argc, char **argv)
     usleep(100000); /* a thread that was joined leaves /proc a moment later */
     const size_t files_now = entries("/proc/self/fd"), threads_now = entries("/proc/self/task");
     const double early = mean(kib, n / 4, n / 2), late = mean(kib, n - n / 4, n);
-    printf("%.1f minutes, %zu rounds from seed %llu, each twice with the same bits\n", now_minutes() - began, n, (unsigned long long)seed);
-    printf("resident: %.0f KiB in the second quarter, %.0f in the last; slope %.1f KiB a minute\n", early, late, slope(minutes, kib, n));
-    printf("files open: %zu before, %zu after; threads: %zu before, %zu after\n", files - 3, files_now - 3, threads - 2, threads_now - 2);
+    printf("%.1f minutes, %zu rounds from seed %llu, each twice with the same bits\n", now_minutes() - began, n,
+           (unsigned long long)seed);
+    printf("resident: %.0f KiB in the second quarter, %.0f in the last; slope %.1f KiB a minute\n", early, late,
+           slope(minutes, kib, n));
+    printf("files open: %zu before, %zu after; threads: %zu before, %zu after\n", files - 3, files_now - 3, threads - 2,
+           threads_now - 2);
     return files == files_now && threads == threads_now && late < 1.1 * early + 4096 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

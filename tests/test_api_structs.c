@@ -334,7 +334,9 @@ static void fill_comparison(void *result, size_t size)
 {
     const tfm_text *refs = lines_of_text;
 
-    ck_assert_ok(tfm_compare(result, size, lines_of_text, lines_of_text, 3, &refs, 1, TFM_METRIC_TER, NULL, 2, 1, &error), error);
+    ck_assert_ok(
+        tfm_compare(result, size, lines_of_text, lines_of_text, 3, &refs, 1, TFM_METRIC_TER, NULL, 2, 1, &error),
+        error);
 }
 
 static void fill_report(void *result, size_t size)

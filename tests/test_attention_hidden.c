@@ -1,4 +1,5 @@
-/* What hidden keys hold, and who is touched by numbers that are not finite; and that a window reads its neighbourhood alone. */
+/* What hidden keys hold, and who is touched by numbers that are not finite; and that a window reads its neighbourhood
+ * alone. */
 #include "attention_trial.h"
 
 #include <sys/mman.h>

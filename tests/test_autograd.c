@@ -174,7 +174,8 @@ static void layers_oracle(trial *t)
     for (size_t l = 0; l < LAYERS; l++) {
         oracle_linear(inner, x, w, NULL, ROWS, D, FF);
         for (size_t i = 0; i < ROWS * FF; i++) inner[i] = fmax(inner[i], 0.0);
-        oracle_drop(inner, ROWS, FF, &(oracle_mask){t->mask.seed, t->mask.batch, 1, (double)0.2f, t->mask.first_row}, 0);
+        oracle_drop(inner, ROWS, FF, &(oracle_mask){t->mask.seed, t->mask.batch, 1, (double)0.2f, t->mask.first_row},
+                    0);
         oracle_linear(outer, inner, w + D * FF, NULL, ROWS, FF, D);
         oracle_linear(other, t->in[1].wide, w + 2 * D * FF, NULL, ROWS, D, D);
         oracle_drop(other, ROWS, D, &(oracle_mask){t->mask.seed, t->mask.batch, 2, (double)0.1f, t->mask.first_row}, 0);
@@ -422,7 +423,8 @@ START_TEST(the_smallest_gap_is_taken)
     ck_assert_uint_eq(s.run.n_gaps, 3);
     must(tfm_grad_take(&s.run, v[2], &fresh) == second);
     must(tfm_grad_take(&s.run, tfm_value_view(&s.run, input, 2, 16), &fresh) == third);
-    must(tfm_grad_take(&s.run, tfm_value_view(&s.run, input, 2, 16), &fresh) == first); /* one row is left of the third */
+    must(tfm_grad_take(&s.run, tfm_value_view(&s.run, input, 2, 16), &fresh) ==
+         first); /* one row is left of the third */
     stage_end(&s);
 }
 END_TEST

@@ -344,7 +344,8 @@ END_TEST
 
 START_TEST(a_large_block_begins_at_a_large_page)
 {
-    static const size_t large = (size_t)1 << 21, sizes[] = {1, 1 << 21, (2 << 21) - 1, 2 << 21, (2 << 21) + 1, 16 << 21};
+    static const size_t large = (size_t)1 << 21,
+                        sizes[] = {1, 1 << 21, (2 << 21) - 1, 2 << 21, (2 << 21) + 1, 16 << 21};
 
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         faulty f = {.fail_at = 0};

@@ -80,7 +80,8 @@ END_TEST
 
 START_TEST(c11_ends_of_lines_of_another_system_change_nothing)
 {
-    static const tfm_text file = LINE("tfm-tokenizer 1 subword-nmt 7 tokens 1 merges\r\n<pad>\r\n<eos>\r\n<bos>\r\n<unk>\r\na\r\n\\r\r\nb\r\na b\r\n");
+    static const tfm_text file = LINE(
+        "tfm-tokenizer 1 subword-nmt 7 tokens 1 merges\r\n<pad>\r\n<eos>\r\n<bos>\r\n<unk>\r\na\r\n\\r\r\nb\r\na b\r\n");
     tfm_tokenizer *t;
 
     file_write(path, file.data, file.size);

@@ -106,11 +106,13 @@ static void cut_often(ways *w, const uint32_t *s, size_t n)
     tfm_bpe_work_free(&work);
 }
 
-/* Merges 0 0 -> 4, 0 1 -> 5, 5 2 -> 6, 4 5 -> 7, 1 2 -> 8, 4 0 -> 9: words overlap, and later merges bring others about. */
+/* Merges 0 0 -> 4, 0 1 -> 5, 5 2 -> 6, 4 5 -> 7, 1 2 -> 8, 4 0 -> 9: words overlap, and later merges bring others
+ * about. */
 START_TEST(the_distribution_is_that_of_the_definition)
 {
     static const tfm_merge merges[] = {{0, 0, 4}, {0, 1, 5}, {5, 2, 6}, {4, 5, 7}, {1, 2, 8}, {4, 0, 9}};
-    static const uint32_t cases[][MOST] = {{0, 0, 0, 1, 2, 0}, {0, 1, 2, 0, 1, 2}, {0, 0, 0, 0, 0, 0}, {3, 0, 1, 3, 2, 2}};
+    static const uint32_t cases[][MOST] = {
+        {0, 0, 0, 1, 2, 0}, {0, 1, 2, 0, 1, 2}, {0, 0, 0, 0, 0, 0}, {3, 0, 1, 3, 2, 2}};
     static const double rates[] = {0.1, 0.5, 0.9};
     const tfm_allocator a = tfm_allocator_or_default(NULL);
     const double rate = rates[_i % 3];
@@ -125,8 +127,8 @@ START_TEST(the_distribution_is_that_of_the_definition)
     ck_assert_uint_eq(w.n, n); /* nothing that the definition does not know */
     for (size_t i = 0; i < n; i++) {
         const double p = w.all[i].probability, sigma = sqrt(DRAWS * p * (1.0 - p));
-        ck_assert_msg(fabs(w.all[i].seen - DRAWS * p) <= 5.0 * sigma + 1.0, "way %zu of %zu parts: %g times, want %g +- %g",
-                      i, w.all[i].n, w.all[i].seen, DRAWS * p, sigma);
+        ck_assert_msg(fabs(w.all[i].seen - DRAWS * p) <= 5.0 * sigma + 1.0,
+                      "way %zu of %zu parts: %g times, want %g +- %g", i, w.all[i].n, w.all[i].seen, DRAWS * p, sigma);
     }
     tfm_bpe_free(&bpe);
 }
@@ -148,7 +150,8 @@ static const char *pieces_of(const tfm_tokenizer *t, tfm_text line, float rate, 
     return text;
 }
 
-static size_t encode_with(int32_t *ids, size_t capacity, const tfm_tokenizer *t, tfm_text line, float rate, uint64_t draw)
+static size_t encode_with(int32_t *ids, size_t capacity, const tfm_tokenizer *t, tfm_text line, float rate,
+                          uint64_t draw)
 {
     size_t n;
 
@@ -203,7 +206,8 @@ START_TEST(bad_rates_and_kinds_are_refused)
     size_t n;
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        ck_assert_status(tfm_tokenizer_encode_dropout(NULL, 0, &n, t, sentence, bad[i], 0, 0, &error), TFM_E_INVALID, error);
+        ck_assert_status(tfm_tokenizer_encode_dropout(NULL, 0, &n, t, sentence, bad[i], 0, 0, &error), TFM_E_INVALID,
+                         error);
         ck_assert_ptr_nonnull(strstr(error.message, "not in [0, 1]"));
     }
     tfm_tokenizer_options_init(&o, sizeof o);
@@ -211,9 +215,12 @@ START_TEST(bad_rates_and_kinds_are_refused)
     o.vocab_size = 40;
     ck_assert_ok(tfm_tokenizer_learn(&pieces, &o, &sentence, 1, &error), error);
     ck_assert_ok(tfm_tokenizer_encode_dropout(NULL, 0, &n, pieces, sentence, 0.0f, 0, 0, &error), error);
-    ck_assert_status(tfm_tokenizer_encode_dropout(NULL, 0, &n, pieces, sentence, 0.1f, 0, 0, &error), TFM_E_UNSUPPORTED, error);
-    ck_assert_status(tfm_tokenizer_segment_dropout(NULL, 0, &n, pieces, sentence, 0.1f, 0, 0, &error), TFM_E_UNSUPPORTED, error);
-    ck_assert_status(tfm_tokenizer_encode_dropout(NULL, 0, &n, NULL, sentence, 0.1f, 0, 0, &error), TFM_E_INVALID, error);
+    ck_assert_status(tfm_tokenizer_encode_dropout(NULL, 0, &n, pieces, sentence, 0.1f, 0, 0, &error), TFM_E_UNSUPPORTED,
+                     error);
+    ck_assert_status(tfm_tokenizer_segment_dropout(NULL, 0, &n, pieces, sentence, 0.1f, 0, 0, &error),
+                     TFM_E_UNSUPPORTED, error);
+    ck_assert_status(tfm_tokenizer_encode_dropout(NULL, 0, &n, NULL, sentence, 0.1f, 0, 0, &error), TFM_E_INVALID,
+                     error);
     tfm_tokenizer_free(pieces);
 }
 END_TEST

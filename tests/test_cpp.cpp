@@ -86,11 +86,13 @@ START_TEST(tokenizers_there_and_back)
     for (const std::int32_t id : t.encode("please")) pieces.append(pieces.empty() ? "" : " ").append(t.token(id));
     ck_assert(t.segment("please") == pieces);
     ck_assert(t.encode_dropout("please", 0.0f, 1, 1) == t.encode("please"));
-    ck_assert(t.encode_dropout("please", 1.0f, 1, 1).size() == 7 && t.decode(t.encode_dropout("please", 0.5f, 1, 1)) == "please");
+    ck_assert(t.encode_dropout("please", 1.0f, 1, 1).size() == 7 &&
+              t.decode(t.encode_dropout("please", 0.5f, 1, 1)) == "please");
     ck_assert(t.segment_dropout("please", 1.0f, 1, 1) == "\u2581 p l e a s e");
     tfm::pretokenize_options words;
     words.language = TFM_LANGUAGE_FRENCH;
-    ck_assert(tfm::pretokenize("l'eau.", words) == "l&apos; eau ." && tfm::detokenize("l&apos; eau .", words) == "l'eau.");
+    ck_assert(tfm::pretokenize("l'eau.", words) == "l&apos; eau ." &&
+              tfm::detokenize("l&apos; eau .", words) == "l'eau.");
     ck_assert(tfm::pretokenize("\"\"\"") == "&quot; &quot; &quot;");
     ck_assert(t.special().pad == TFM_PAD && t.special().unk == TFM_UNK && t.normalize(" a ") == " a ");
     require_status(TFM_E_UNSUPPORTED, "unigram", [&] { t.nbest("please", 2); });

@@ -271,7 +271,8 @@ START_TEST(what_is_forbidden_does_not_come)
     ck_assert(d.text(0) != "danke" && d.text(1) == "bitte");
     const tfm::span<const float> tokens = d.token_scores(1);
     ck_assert_uint_eq(tokens.size(), d.ids(1).size());
-    ck_assert(near(std::accumulate(tokens.begin(), tokens.end(), 0.0) / std::pow(tokens.size(), o.alpha), d.score(1), 1e-5));
+    ck_assert(
+        near(std::accumulate(tokens.begin(), tokens.end(), 0.0) / std::pow(tokens.size(), o.alpha), d.score(1), 1e-5));
     o.forbidden = {{}};
     require_status(TFM_E_INVALID, "forbidden[0] is empty", [&] { tfm::decoder(m, o); });
 }
@@ -369,7 +370,9 @@ START_TEST(controls_go_together)
     require_status(TFM_E_INVALID, "placeholder_times needs a number for each",
                    [&] { d.translate_with({"thank {0} you", "please"}, c); });
     c.prefixes = {""};
-    require_status(TFM_E_INVALID, "2 sources, but 1 prefixes", [&] { d.translate_with({"thank {0} you", "please"}, c); });
+    require_status(TFM_E_INVALID, "2 sources, but 1 prefixes", [&] {
+        d.translate_with({"thank {0} you", "please"}, c);
+    });
 }
 END_TEST
 
@@ -538,7 +541,8 @@ START_TEST(scores_of_parses)
     const tfm::texts gold = {"(S (A (x a) (x b)) (x c))", "(S (x a))"}, parses = {"(S (x a) (A (x b) (x c)))", ""};
     const tfm::parseval_scores scores = tfm::parseval(parses, gold);
     ck_assert(near(scores.all.f1[0], 50, 1e-9) && scores.all.skipped[0] == 1);
-    ck_assert(scores.rows.size() == 2 && scores.rows[0].crossing == 1 && scores.rows[1].status == TFM_PARSEVAL_NO_WORDS);
+    ck_assert(scores.rows.size() == 2 && scores.rows[0].crossing == 1 &&
+              scores.rows[1].status == TFM_PARSEVAL_NO_WORDS);
     tfm::parseval_options rules;
     rules.parameters = "EQ_LABEL";
     require_status(TFM_E_FORMAT, "two values are wanted", [&] { tfm::parseval(parses, gold, rules); });
@@ -587,12 +591,33 @@ END_TEST
 
 int main()
 {
-    return run_tests("cpp_runs",
-                     {training_to_translation, models_decode_together, data_is_reported, steps_are_those_of_a_run, a_checkpoint_goes_on,
-                      trainers_move_with_their_lambdas, training_is_cancelled, sentences_are_told_of,
-                      what_progress_throws_comes_out_of_run,
-                      controls_go_together, ranks_are_summed_by_a_lambda, trainers_tell_their_log, n_best_lists, pairs_are_scored, placeholders_stay, samples_are_repeatable, terms_appear, translations_begin_with_their_prefix, what_is_forbidden_does_not_come, words_are_aligned,
-                      attention_of_a_pair, translation_is_watched_and_cancelled, time_is_accounted_for,
-                      attention_on_buffers, bleu_of_several_references, other_metrics_and_significance, scores_of_parses, measuring,
-                      versions_agree});
+    return run_tests("cpp_runs", {training_to_translation,
+                                  models_decode_together,
+                                  data_is_reported,
+                                  steps_are_those_of_a_run,
+                                  a_checkpoint_goes_on,
+                                  trainers_move_with_their_lambdas,
+                                  training_is_cancelled,
+                                  sentences_are_told_of,
+                                  what_progress_throws_comes_out_of_run,
+                                  controls_go_together,
+                                  ranks_are_summed_by_a_lambda,
+                                  trainers_tell_their_log,
+                                  n_best_lists,
+                                  pairs_are_scored,
+                                  placeholders_stay,
+                                  samples_are_repeatable,
+                                  terms_appear,
+                                  translations_begin_with_their_prefix,
+                                  what_is_forbidden_does_not_come,
+                                  words_are_aligned,
+                                  attention_of_a_pair,
+                                  translation_is_watched_and_cancelled,
+                                  time_is_accounted_for,
+                                  attention_on_buffers,
+                                  bleu_of_several_references,
+                                  other_metrics_and_significance,
+                                  scores_of_parses,
+                                  measuring,
+                                  versions_agree});
 }

@@ -244,7 +244,8 @@ START_TEST(prefixes_are_checked)
     } trials[] = {
         {{ids, 1}, "prefixes[0].data[0] is 53, not in 0..52 (a vocabulary of 53)"},
         {{ids + 1, 2}, "prefixes[0].data[0] is EOS: nothing can follow"},
-        {{ids + 2, 6}, "prefixes[0] has 6 tokens, a translation at most 6 by max_length, max_extra and max_ratio: raise what limits it"},
+        {{ids + 2, 6},
+         "prefixes[0] has 6 tokens, a translation at most 6 by max_length, max_extra and max_ratio: raise what limits it"},
         {{NULL, 1}, "prefixes[0].data is NULL, size is 1"},
     };
     const tfm_ids sources[] = {{source, 3}};

@@ -61,7 +61,8 @@ START_TEST(m28_masks_are_those_of_the_counter)
                 y[n] = 5.0f;
                 k->dropout(y, x, n, &d, 7, firsts[f]);
                 for (size_t i = 0; i < n; i++)
-                    near_one((double)y[i], (double)x[i] * oracle_keep(&m, 7, firsts[f] + i), 0.0, 2 * ULP, "dropped", i);
+                    near_one((double)y[i], (double)x[i] * oracle_keep(&m, 7, firsts[f] + i), 0.0, 2 * ULP, "dropped",
+                             i);
                 must(y[n] == 5.0f);
                 memcpy(z, x, n * sizeof *z);
                 k->dropout(z, z, n, &d, 7, firsts[f]);

@@ -598,8 +598,10 @@ START_TEST(what_the_others_lack_is_named)
         {3, "norm_order", "pre", "Hugging Face's marian cannot express norm_order=pre: always norm_order=post there"},
         {6, "sharing", "none", "Hugging Face's m2m_100 cannot express sharing=none: always sharing=all there"},
         {6, "softmax_bias", "1", "Hugging Face's m2m_100 cannot express softmax_bias=1: always softmax_bias=0 there"},
-        {7, "position_offset", "3", "Hugging Face's mbart cannot express position_offset=3: always position_offset=2 there"},
-        {8, "embedding_norm", "0", "Hugging Face's bart cannot express embedding_norm=0: always embedding_norm=1 there"},
+        {7, "position_offset", "3",
+         "Hugging Face's mbart cannot express position_offset=3: always position_offset=2 there"},
+        {8, "embedding_norm", "0",
+         "Hugging Face's bart cannot express embedding_norm=0: always embedding_norm=1 there"},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

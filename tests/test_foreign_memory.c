@@ -286,7 +286,8 @@ static void compare_with_jansson(const char *text, size_t size, size_t flags)
     json_t *json, *want = json_loadb(text, size, JSON_REJECT_DUPLICATES | flags, NULL);
     const tfm_status status = tfm_json_read(&json, (tfm_text){text, size}, flags, &fault);
 
-    ck_assert_msg(status == (want ? TFM_OK : TFM_E_FORMAT), "%.*s: %d, %s", (int)size, text, status, fault.what ? fault.what : "");
+    ck_assert_msg(status == (want ? TFM_OK : TFM_E_FORMAT), "%.*s: %d, %s", (int)size, text, status,
+                  fault.what ? fault.what : "");
     ck_assert((json != NULL) == (status == TFM_OK));
     ck_assert((fault.what != NULL) == (status == TFM_E_FORMAT) && fault.at <= size);
     ck_assert_msg(!want || json_equal(json, want), "%.*s", (int)size, text);
@@ -296,13 +297,69 @@ static void compare_with_jansson(const char *text, size_t size, size_t flags)
 
 START_TEST(json_is_read_as_jansson_reads_it)
 {
-    static const char *const texts[] = {
-        "", " ", "5", "-0", "\"x\"", "tru", "nullx", "[1,]", "[,1]", "{\"a\"}", "{\"a\":}", "{a:1}", "{,}", "[1 2]", "[01]", "[.5]", "[1.]",
-        "[1e]", "[1e+]", "[+1]", "[--1]", "[1e5]", "[1E-5]", "[-0.0]", "[1e999]", "[1e-999]", "[9223372036854775807]", "[9223372036854775808]",
-        "[-9223372036854775808]", "[0.30000000000000004]", "[\"\\x\"]", "[\"\\u12\"]", "[\"\\u12g4\"]", "[\"\\uABcd\"]", "[\"\\ud800\"]",
-        "[\"\\udc00\"]", "[\"\\ud800\\u0041\"]", "[\"\\ud800\\udc00\"]", "[\"\\udbff\\udfff\"]", "[\"\\/\\b\\f\\r\\t\\\"\"]", "[\"\t\"]",
-        "[\"\x7f\"]", "[\"\xff\"]", "[\"\xc3\xa9\"]", "[\"\xed\xa0\x80\"]", "[\"\\", "[\"\\\"", "[1]]", "[1}", "{\"a\":1]", "[] x", "[]\n\t\r ", "\f[]",
-        "{\"a\":1,\"a\":2}", "{\"\":1}", "[\"\\u0000\"]", "[\"a\\u0000b\"]", "{\"\\u0000\":1}", "[[[", "[\"", "-", "//", "[NaN]"};
+    static const char *const texts[] = {"",
+                                        " ",
+                                        "5",
+                                        "-0",
+                                        "\"x\"",
+                                        "tru",
+                                        "nullx",
+                                        "[1,]",
+                                        "[,1]",
+                                        "{\"a\"}",
+                                        "{\"a\":}",
+                                        "{a:1}",
+                                        "{,}",
+                                        "[1 2]",
+                                        "[01]",
+                                        "[.5]",
+                                        "[1.]",
+                                        "[1e]",
+                                        "[1e+]",
+                                        "[+1]",
+                                        "[--1]",
+                                        "[1e5]",
+                                        "[1E-5]",
+                                        "[-0.0]",
+                                        "[1e999]",
+                                        "[1e-999]",
+                                        "[9223372036854775807]",
+                                        "[9223372036854775808]",
+                                        "[-9223372036854775808]",
+                                        "[0.30000000000000004]",
+                                        "[\"\\x\"]",
+                                        "[\"\\u12\"]",
+                                        "[\"\\u12g4\"]",
+                                        "[\"\\uABcd\"]",
+                                        "[\"\\ud800\"]",
+                                        "[\"\\udc00\"]",
+                                        "[\"\\ud800\\u0041\"]",
+                                        "[\"\\ud800\\udc00\"]",
+                                        "[\"\\udbff\\udfff\"]",
+                                        "[\"\\/\\b\\f\\r\\t\\\"\"]",
+                                        "[\"\t\"]",
+                                        "[\"\x7f\"]",
+                                        "[\"\xff\"]",
+                                        "[\"\xc3\xa9\"]",
+                                        "[\"\xed\xa0\x80\"]",
+                                        "[\"\\",
+                                        "[\"\\\"",
+                                        "[1]]",
+                                        "[1}",
+                                        "{\"a\":1]",
+                                        "[] x",
+                                        "[]\n\t\r ",
+                                        "\f[]",
+                                        "{\"a\":1,\"a\":2}",
+                                        "{\"\":1}",
+                                        "[\"\\u0000\"]",
+                                        "[\"a\\u0000b\"]",
+                                        "{\"\\u0000\":1}",
+                                        "[[[",
+                                        "[\"",
+                                        "-",
+                                        "//",
+                                        "[NaN]"};
     char text[sizeof good];
     const size_t size = sizeof good - 1;
 

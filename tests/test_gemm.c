@@ -343,8 +343,9 @@ static tfm_panels packed_weights(const tfm_kernels *kernels, uint32_t dtype, siz
     return p;
 }
 
-static const shape packed_shapes[] = {{1, 1, 1},    {4, 37, 5},   {13, 64, TFM_KC - 1}, {6, 33, TFM_KC}, {5, 16, TFM_KC + 1},
-                                      {100, 7, 64}, {2, 200, 700}, {70, 70, 130}, {4, 1100, 40}};
+static const shape packed_shapes[] = {{1, 1, 1},       {4, 37, 5},          {13, 64, TFM_KC - 1},
+                                      {6, 33, TFM_KC}, {5, 16, TFM_KC + 1}, {100, 7, 64},
+                                      {2, 200, 700},   {70, 70, 130},       {4, 1100, 40}};
 
 /* The same bits as the product that packs its weights itself; and rows of W come back as the product saw them. */
 START_TEST(packed_weights_change_no_bit)
@@ -439,11 +440,13 @@ static void check_int8(const tfm_kernels *kernels, const pool *p, shape s, bool 
         for (size_t j = 0; j < s.n; j++) {
             int32_t sum = 0;
             for (size_t t = 0; t < a_row; t++)
-                sum += (int8_t)(a8[i * a_row + t] - kernels->i8_offset) * w.values[(j / 16 * a_row / 4 + t / 4) * 64 + j % 16 * 4 + t % 4];
-            const float plain = (float)sum * (a_scale[i] * w.scale[j]) + bias[j], want = relu && plain < 0.0f ? 0.0f : plain;
+                sum += (int8_t)(a8[i * a_row + t] - kernels->i8_offset) *
+                       w.values[(j / 16 * a_row / 4 + t / 4) * 64 + j % 16 * 4 + t % 4];
+            const float plain = (float)sum * (a_scale[i] * w.scale[j]) + bias[j],
+                        want = relu && plain < 0.0f ? 0.0f : plain;
             const float got = g.c[i * g.c_row + j];
-            must_msg(fabsf(got - want) <= 1e-6f * (fabsf(want) + fabsf(bias[j])), "%zux%zux%zu (%zu, %zu): %.9g, want %.9g",
-                     s.m, s.n, s.k, i, j, (double)got, (double)want);
+            must_msg(fabsf(got - want) <= 1e-6f * (fabsf(want) + fabsf(bias[j])),
+                     "%zux%zux%zu (%zu, %zu): %.9g, want %.9g", s.m, s.n, s.k, i, j, (double)got, (double)want);
         }
 }
 
@@ -458,7 +461,8 @@ START_TEST(int8_products_are_exact)
 }
 END_TEST
 
-/* What the quantised product is for: W x within the two roundings. And every twin, with any threads, has the same bits. */
+/* What the quantised product is for: W x within the two roundings. And every twin, with any threads, has the same bits.
+ */
 START_TEST(int8_products_are_near_and_the_same_everywhere)
 {
     static _Alignas(64) int8_t a8[FLOATS];
@@ -486,7 +490,8 @@ START_TEST(int8_products_are_near_and_the_same_everywhere)
                     const double x = (double)g.a[i * g.a_row + t], y = (double)b_data[j * s.k + t];
                     must(fabs(y - (double)row[t]) <= 0.5001 * (double)w.scale[j]);
                     want += x * y;
-                    bound += 0.501 * ((double)a_scale[i] * (fabs(y) + (double)w.scale[j]) + (double)w.scale[j] * fabs(x));
+                    bound +=
+                        0.501 * ((double)a_scale[i] * (fabs(y) + (double)w.scale[j]) + (double)w.scale[j] * fabs(x));
                 }
                 must(fabs((double)g.c[i * g.c_row + j] - want) <= bound);
                 if (!way) first[i * s.n + j] = g.c[i * g.c_row + j];
@@ -498,7 +503,8 @@ START_TEST(int8_products_are_near_and_the_same_everywhere)
 }
 END_TEST
 
-/* To the nearest, ties to even; infinity, zeros and subnormals as they are; NaN, whatever its bits, stays NaN; too large is infinite. */
+/* To the nearest, ties to even; infinity, zeros and subnormals as they are; NaN, whatever its bits, stays NaN; too
+ * large is infinite. */
 START_TEST(operands_are_rounded_to_bfloat16)
 {
     static const struct {

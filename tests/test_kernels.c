@@ -21,7 +21,8 @@ START_TEST(tables_are_complete)
     const tfm_kernels *k = twin(_i);
 
     must(k->f32.tile && k->f32.pack_a && k->f32.pack_b && k->bf16.tile && k->bf16.pack_a && k->bf16.pack_b);
-    must(k->bias_relu && k->relu_backward && k->activate && k->activate_backward && k->dropout && k->add_dropped && k->add && k->add_rows);
+    must(k->bias_relu && k->relu_backward && k->activate && k->activate_backward && k->dropout && k->add_dropped &&
+         k->add && k->add_rows);
     must(k->axpby && k->sum_squares && k->layer_norm && k->layer_norm_backward && k->attention);
     must(k->attention_backward && k->log_sum_exp && k->exponentials && k->scale_less && k->log_add && k->adam);
     ck_assert_ptr_eq(tfm_kernels_for(0), tfm_kernels_for(1u << 31));
@@ -311,7 +312,8 @@ START_TEST(layer_norm_backward_adds)
         for (size_t i = 0; i < d; i++) {
             const double xhat = ((double)x[i] - (double)stats[0]) * (double)stats[1];
             near_one((double)z[i], 0.5 + (double)dx[i], 1.0 + fabs((double)dx[i]), 4 * ULP, "added", i);
-            near_one((double)sums[0][i], 3.0 + 2.0 * (double)dy[i] * xhat, 3.0 + 2.0 * fabs(xhat), 8 * ULP, "d_gamma", i);
+            near_one((double)sums[0][i], 3.0 + 2.0 * (double)dy[i] * xhat, 3.0 + 2.0 * fabs(xhat), 8 * ULP, "d_gamma",
+                     i);
             near_one((double)sums[1][i], 2.0 * (double)dy[i] - 2.0, 4.0, 4 * ULP, "d_beta", i);
         }
         must(dx[d] == 77.0f && z[d] == 0.5f && sums[0][d] == 3.0f && sums[1][d] == -2.0f);

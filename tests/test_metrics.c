@@ -1,4 +1,5 @@
-/* chrF, TER and comparisons: values by hand, a search over all shifts, options, memory. sacreBLEU's figures: data_metrics.c. */
+/* chrF, TER and comparisons: values by hand, a search over all shifts, options, memory. sacreBLEU's figures:
+ * data_metrics.c. */
 #include "testing.h"
 
 #include "eval/edit_distance.h"
@@ -77,13 +78,15 @@ END_TEST
 
 START_TEST(several_references)
 {
-    const tfm_text hyps[] = {text("a b c d"), text("x y")}, one[] = {text("a b c e"), text("x y")}, other[] = {text("a b c d e f g h"), text("")};
+    const tfm_text hyps[] = {text("a b c d"), text("x y")}, one[] = {text("a b c e"), text("x y")},
+                   other[] = {text("a b c d e f g h"), text("")};
     const tfm_text *refs[] = {one, other};
     tfm_metric_result r;
     tfm_error error;
 
     ck_assert_ok(tfm_ter(&r, sizeof r, hyps, 2, refs, 2, NULL, &error), error);
-    ck_assert_double_eq_tol(r.score, 100 * 1 / (6.0 + 2), 1e-9); /* one edit; lengths (4 + 8) / 2 and 2, the empty one being missing */
+    ck_assert_double_eq_tol(r.score, 100 * 1 / (6.0 + 2),
+                            1e-9); /* one edit; lengths (4 + 8) / 2 and 2, the empty one being missing */
     ck_assert_ptr_nonnull(strstr(r.signature, "nrefs:var|"));
     ck_assert_ok(tfm_chrf(&r, sizeof r, hyps, 2, refs, 2, NULL, &error), error);
     const double both = r.score;
@@ -104,7 +107,8 @@ START_TEST(ter_by_hand)
     ck_assert_double_eq_tol(ter("a b", "", NULL), 100, 1e-9);
     ck_assert_double_eq(ter("", "", NULL), 0);
     ck_assert_double_eq(ter("A", "a", NULL), 0);
-    ck_assert_double_eq_tol(ter("A", "a", &(tfm_ter_options){.struct_size = sizeof(tfm_ter_options), .case_sensitive = 1}), 100, 1e-9);
+    ck_assert_double_eq_tol(
+        ter("A", "a", &(tfm_ter_options){.struct_size = sizeof(tfm_ter_options), .case_sensitive = 1}), 100, 1e-9);
 }
 END_TEST
 
@@ -131,7 +135,8 @@ static size_t levenshtein(const uint32_t *a, size_t n, const uint32_t *b, size_t
     return distance;
 }
 
-/* Random sequences of all pairs of lengths up to 40, whose band holds the whole matrix, with rows kept from hypothesis to hypothesis. */
+/* Random sequences of all pairs of lengths up to 40, whose band holds the whole matrix, with rows kept from hypothesis
+ * to hypothesis. */
 START_TEST(edits_are_levenshteins)
 {
     tfm_edits e = {.allocator = tfm_allocator_or_default(NULL)};
@@ -188,7 +193,8 @@ START_TEST(what_is_out_of_range_is_refused)
         tfm_chrf_options o = rows[i].options;
         o.struct_size = sizeof o;
         ck_assert_status(tfm_chrf(&r, sizeof r, &a, 1, refs, 1, &o, &error), TFM_E_INVALID, error);
-        ck_assert_msg(strstr(error.message, rows[i].message) != NULL, "\"%s\" lacks \"%s\"", error.message, rows[i].message);
+        ck_assert_msg(strstr(error.message, rows[i].message) != NULL, "\"%s\" lacks \"%s\"", error.message,
+                      rows[i].message);
     }
     ck_assert_status(tfm_ter(&r, sizeof r, &a, 0, refs, 1, NULL, &error), TFM_E_INVALID, error);
     ck_assert_status(tfm_ter(&r, sizeof r, &a, 1, refs, 0, NULL, &error), TFM_E_INVALID, error);
@@ -260,7 +266,8 @@ START_TEST(c34_every_failed_allocation_is_reported)
         error = (tfm_error){0};
         if (_i == 0) status = tfm_chrf(&r, sizeof r, hyps, 2, refs, 1, &chrf, &error);
         else if (_i == 1) status = tfm_ter(&r, sizeof r, hyps, 2, refs, 1, &ter, &error);
-        else status = tfm_compare(&c, sizeof c, some, hyps, 2, refs, 1, (uint32_t)_i - 1, options[_i - 2], 5, 1, &error);
+        else
+            status = tfm_compare(&c, sizeof c, some, hyps, 2, refs, 1, (uint32_t)_i - 1, options[_i - 2], 5, 1, &error);
         if (status != TFM_OK) ck_assert_int_eq(status, TFM_E_NOMEM);
         ck_assert_int_eq(error.status, status);
         ck_assert_uint_eq(f.live, 0);

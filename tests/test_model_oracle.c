@@ -133,7 +133,8 @@ START_TEST(m10_attention_weights_agree)
         oracle_model o = model_oracle(&t);
         const tfm_model_options *c = &t.weights.options;
         const size_t d = c->d_model, layers[] = {c->n_encoder_layers, c->n_decoder_layers, c->n_decoder_layers};
-        for (uint32_t k = 0; k < 3; k++) o.attention[k] = oracle_new(layers[k] * c->n_heads * all_rows[k] * all_cols[k]);
+        for (uint32_t k = 0; k < 3; k++)
+            o.attention[k] = oracle_new(layers[k] * c->n_heads * all_rows[k] * all_cols[k]);
         double *memory = oracle_new(5 * d);
         oracle_encoder(&o, memory, b.sources, 5, 0);
         oracle_decoder(&o, oracle_new(4 * d), b.inputs, 4, memory, 5, 0);

@@ -236,7 +236,8 @@ static void loss_op(trial *t)
 {
     const loss_case *c = t->params;
     tfm_linear w = {
-        t->in[1].data, c->bias ? t->in[2].data : NULL, t->in[1].grad, c->bias ? t->in[2].grad : NULL, c->vocab, c->d, NULL};
+        t->in[1].data, c->bias ? t->in[2].data : NULL, t->in[1].grad, c->bias ? t->in[2].grad : NULL, c->vocab, c->d,
+        NULL};
 
     tfm_op_loss(&t->run, t->in[0].value,
                 &(tfm_loss){&w, c->labels, (float)c->smoothing, c->uniform, seen_logprobs, &seen_loss, &seen_nll});

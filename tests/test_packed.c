@@ -71,7 +71,8 @@ static double pair_logprob(const tfm_model *m, uint32_t dtype, tfm_ids source, t
     return logprob;
 }
 
-/* Rounding moves the scores of a sharp random model by hundredths of a nat a token; 0 would mean that nothing was rounded. */
+/* Rounding moves the scores of a sharp random model by hundredths of a nat a token; 0 would mean that nothing was
+ * rounded. */
 START_TEST(rounded_types_are_near_and_not_equal)
 {
     tfm_ids s[SENTENCES];

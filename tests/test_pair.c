@@ -193,7 +193,8 @@ START_TEST(pieces_have_the_ids_of_the_file)
 }
 END_TEST
 
-/* SentencePiece takes one character of several that it does not know for one token; so a piece may read as a control. */
+/* SentencePiece takes one character of several that it does not know for one token; so a piece may read as a control.
+ */
 START_TEST(text_is_never_a_control_piece)
 {
     static const char *const pieces[] = {"</s>", "<unk>", "XY", "<pad>"};

@@ -135,7 +135,8 @@ START_TEST(validation_goes_in_pieces_too)
         tfm_trainer *t = trainer_of(text_model, &o, NULL);
         ck_assert_ok(tfm_trainer_set_data(t, some, some, 4, NULL, 0, &error), error);
         size_t need;
-        ck_assert_ok(tfm_memory_need(&t->training, &t->training.data, &t->training.data, 1, true, &need, &error), error);
+        ck_assert_ok(tfm_memory_need(&t->training, &t->training.data, &t->training.data, 1, true, &need, &error),
+                     error);
         ck_assert_ok(tfm_trainer_set_valid(t, some, some, 4, &error), error);
         ck_assert_ok(tfm_training_validate(&t->training, &sums[i], &error), error);
         ck_assert(i == 0 || t->training.packed.n_target < sums[i].target_tokens);
@@ -171,7 +172,8 @@ START_TEST(the_largest_pieces_that_fit)
                 ck_assert_status(tfm_trainer_set_data_ids(t, data.sources, data.targets, data.n, &r, sizeof r, &error),
                                  TFM_E_INVALID, error);
             } else {
-                ck_assert_ok(tfm_trainer_set_data_ids(t, data.sources, data.targets, data.n, &r, sizeof r, &error), error);
+                ck_assert_ok(tfm_trainer_set_data_ids(t, data.sources, data.targets, data.n, &r, sizeof r, &error),
+                             error);
                 ck_assert(less ? r.piece_tokens < tokens : r.piece_tokens == tokens || tokens < LONGEST);
                 ck_assert_uint_le(r.memory, o.memory);
                 ck_assert_uint_eq(BATCH % r.piece_tokens >= r.piece_tokens, 0);
@@ -205,14 +207,17 @@ START_TEST(too_little_memory_is_named)
 
     o.memory = 20000000;
     t = trainer_of(model, &o, NULL);
-    ck_assert_status(tfm_trainer_set_data_ids(t, data.sources, data.targets, data.n, NULL, 0, &error), TFM_E_INVALID, error);
-    ck_assert_ptr_nonnull(strstr(error.message, " MB even with one pair of up to 15 tokens at a time, memory allows 20 MB: give "
-                                                "more, set recompute, lower max_length, or take a smaller model"));
+    ck_assert_status(tfm_trainer_set_data_ids(t, data.sources, data.targets, data.n, NULL, 0, &error), TFM_E_INVALID,
+                     error);
+    ck_assert_ptr_nonnull(strstr(error.message,
+                                 " MB even with one pair of up to 15 tokens at a time, memory allows 20 MB: give "
+                                 "more, set recompute, lower max_length, or take a smaller model"));
     ck_assert_status(tfm_trainer_step(t, NULL, 0, &error), TFM_E_INVALID, error);
     tfm_trainer_free(t);
     o.recompute = 1;
     t = trainer_of(model, &o, NULL);
-    ck_assert_status(tfm_trainer_set_data_ids(t, data.sources, data.targets, data.n, NULL, 0, &error), TFM_E_INVALID, error);
+    ck_assert_status(tfm_trainer_set_data_ids(t, data.sources, data.targets, data.n, NULL, 0, &error), TFM_E_INVALID,
+                     error);
     ck_assert_ptr_null(strstr(error.message, "recompute"));
     tfm_trainer_free(t);
 }
@@ -309,8 +314,9 @@ END_TEST
 
 START_TEST(an_older_checkpoint_has_whole_batches)
 {
-    static const char old[] = "{\"step\":3,\"epoch\":0,\"update\":3,\"best\":null,\"stale\":0,\"seed\":\"1\",\"pairs\":60,"
-                              "\"fingerprint\":1,\"batch_tokens\":120,\"accumulate\":1,\"n_ranks\":1,\"kept\":[]%s}";
+    static const char old[] =
+        "{\"step\":3,\"epoch\":0,\"update\":3,\"best\":null,\"stale\":0,\"seed\":\"1\",\"pairs\":60,"
+        "\"fingerprint\":1,\"batch_tokens\":120,\"accumulate\":1,\"n_ranks\":1,\"kept\":[]%s}";
     char text[300];
     tfm_checkpoint c;
 

@@ -185,8 +185,8 @@ static void check_reading(const tfm_tokenizer *tokenizer, const reading *r, cons
 
 START_TEST(they_are_counted_in_texts)
 {
-    static const tfm_text numbers[] = {LINE("1"), LINE("10")}, signs[] = {LINE("-"), LINE("{0}")}, dots[] = {LINE("a"), LINE("a.b")},
-                          men = LINE("men");
+    static const tfm_text numbers[] = {LINE("1"), LINE("10")}, signs[] = {LINE("-"), LINE("{0}")},
+                          dots[] = {LINE("a"), LINE("a.b")}, men = LINE("men");
     tfm_tokenizer *tokenizer = tokenizer_make();
 
     for (size_t i = 0; i < sizeof readings / sizeof *readings; i++) {

@@ -110,8 +110,10 @@ START_TEST(operations_add_up_to_the_models_costs)
     const double again = entry_named(t, "recomputation").flops;
     const double output = entry_named(t, "loss").flops / 3.0;
     const double done = sum_of(t, TFM_PROFILE_OPERATION).flops;
-    ck_assert_msg(fabs(done - again - 3.0 * forward) <= 1e-9 * forward, "%g, and %g again, not 3 x %g", done, again, forward);
-    ck_assert_msg(fabs(again - (recompute ? forward - output : 0.0)) <= 1e-9 * forward, "%g again of %g", again, forward);
+    ck_assert_msg(fabs(done - again - 3.0 * forward) <= 1e-9 * forward, "%g, and %g again, not 3 x %g", done, again,
+                  forward);
+    ck_assert_msg(fabs(again - (recompute ? forward - output : 0.0)) <= 1e-9 * forward, "%g again of %g", again,
+                  forward);
     tfm_trainer_free(t);
 }
 END_TEST

@@ -68,7 +68,8 @@ START_TEST(a_quantised_model_saves_as_it_is)
     tfm_model_get_options(&x, sizeof x, m);
     tfm_model_get_options(&y, sizeof y, q);
     ck_assert_mem_eq(&x, &y, sizeof x);
-    ck_assert_uint_eq(tfm_tokenizer_vocab_size(tfm_model_tokenizer(q)), tfm_tokenizer_vocab_size(tfm_model_tokenizer(m)));
+    ck_assert_uint_eq(tfm_tokenizer_vocab_size(tfm_model_tokenizer(q)),
+                      tfm_tokenizer_vocab_size(tfm_model_tokenizer(m)));
     ck_assert_ok(tfm_model_save(q, other, &error), error);
     same_files(path, other);
     ck_assert_ok(tfm_model_save_as(q, path, TFM_DTYPE_INT8, &error), error); /* over the file that it is mapped from */
@@ -203,7 +204,8 @@ static void take_apart(parts *p)
     ck_assert_uint_lt(p->n, 256);
     for (size_t i = 0; i < p->n; i++) p->tensors[i] = *tfm_safetensors_at(p->file, i);
     for (p->n_metadata = 0; p->n_metadata < 4; p->n_metadata++)
-        p->metadata[p->n_metadata] = (tfm_metadata){keys[p->n_metadata], tfm_safetensors_metadata(p->file, keys[p->n_metadata])};
+        p->metadata[p->n_metadata] =
+            (tfm_metadata){keys[p->n_metadata], tfm_safetensors_metadata(p->file, keys[p->n_metadata])};
 }
 
 static void assert_refused(const parts *p, tfm_status wanted, const char *says)
@@ -245,7 +247,8 @@ START_TEST(tensors_of_another_form_are_refused)
     assert_refused(&p, TFM_E_FORMAT, "in 2 dimensions");
     tfm_tensor *t = (p = good, tensor_of(&p, INNER ".weight"));
     t->shape[0] = 9, t->shape[1] = 6;
-    assert_refused(&p, TFM_E_FORMAT, "has 3456 elements in 4 dimensions from 9, the configuration wants 3456 in 4 from 6");
+    assert_refused(&p, TFM_E_FORMAT,
+                   "has 3456 elements in 4 dimensions from 9, the configuration wants 3456 in 4 from 6");
     p = good, tensor_of(&p, "encoder.layers.0.feedforward.inner.bias")->dtype = TFM_I32;
     assert_refused(&p, TFM_E_UNSUPPORTED, "is I32, not F32");
     p = good, tensor_of(&p, "output.bias")->name = "output.biases";

@@ -178,7 +178,8 @@ START_TEST(attention_of_every_layer_and_head)
         ck_assert_ok(tfm_decoder_attention_all(&all, shape, d, source, target, kind, &error), error);
         ck_assert(shape[0] == 2 && shape[1] == 2);
         for (uint32_t i = 0; i < 4; i++) {
-            ck_assert_ok(tfm_decoder_attention(&one, &rows, &cols, other, source, target, kind, i / 2, i % 2, &error), error);
+            ck_assert_ok(tfm_decoder_attention(&one, &rows, &cols, other, source, target, kind, i / 2, i % 2, &error),
+                         error);
             ck_assert(shape[2] == rows && shape[3] == cols);
             ck_assert_mem_eq(all + i * rows * cols, one, rows * cols * sizeof *one);
         }

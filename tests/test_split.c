@@ -46,18 +46,19 @@ static const struct {
     const char *parts;
 } cuts[] = {
     {"short", 7, "short"},
-    {"a b. c d", 7, "a b._c d"},                                    /* at the end of a sentence */
-    {"ab cd, ef gh", 9, "ab cd,_ef gh"},                            /* else at a comma, although a space is nearer */
-    {"ab cd ef", 7, "ab cd_ef"},                                    /* else at a space */
-    {"abcdefgh", 6, "abcd|efgh"},                                   /* else anywhere */
-    {"He \"n.\" It left us now", 16, "He \"n.\"_It left us now"},   /* quotes belong to their sentence */
-    {"x. bbbbbb cccccc", 11, "x. bbbbbb_cccccc"},                   /* an end outside of the middle half does not count */
-    {"aa 3.5 bb", 8, "aa_3.5 bb"},                                  /* nor a full stop within a number */
+    {"a b. c d", 7, "a b._c d"},                                  /* at the end of a sentence */
+    {"ab cd, ef gh", 9, "ab cd,_ef gh"},                          /* else at a comma, although a space is nearer */
+    {"ab cd ef", 7, "ab cd_ef"},                                  /* else at a space */
+    {"abcdefgh", 6, "abcd|efgh"},                                 /* else anywhere */
+    {"He \"n.\" It left us now", 16, "He \"n.\"_It left us now"}, /* quotes belong to their sentence */
+    {"x. bbbbbb cccccc", 11, "x. bbbbbb_cccccc"},                 /* an end outside of the middle half does not count */
+    {"aa 3.5 bb", 8, "aa_3.5 bb"},                                /* nor a full stop within a number */
     {"one. two. three. four.", 8, "one._two._three._four."},
     {"  a    b  ", 4, "a_b"},
-    {"\xE3\x81\x82\xE3\x80\x82\xE3\x81\x84\xE3\x81\x86", 9, "\xE3\x81\x82\xE3\x80\x82|\xE3\x81\x84\xE3\x81\x86"}, /* no spaces */
-    {"\xC3\xA4\xC3\xA4\xC3\xA4", 6, "\xC3\xA4|\xC3\xA4\xC3\xA4"},   /* between characters */
-    {"ab\xFF\xFE", 6, "ab|\xFF|\xFE"},                              /* what is none counts as one */
+    {"\xE3\x81\x82\xE3\x80\x82\xE3\x81\x84\xE3\x81\x86", 9,
+     "\xE3\x81\x82\xE3\x80\x82|\xE3\x81\x84\xE3\x81\x86"},        /* no spaces */
+    {"\xC3\xA4\xC3\xA4\xC3\xA4", 6, "\xC3\xA4|\xC3\xA4\xC3\xA4"}, /* between characters */
+    {"ab\xFF\xFE", 6, "ab|\xFF|\xFE"},                            /* what is none counts as one */
 };
 
 START_TEST(lines_are_cut_where_it_is_best)
@@ -154,7 +155,8 @@ static tfm_decoder *splitting_decoder(const tfm_model *model, tfm_decoder_option
 /* Result rank of a is the results of b's two sentences one behind the other. */
 static void check_joined(const tfm_decoder *a, size_t sentence, const tfm_decoder *b, size_t rank)
 {
-    const tfm_ids all = tfm_decoder_ids(a, sentence, rank), x = tfm_decoder_ids(b, 0, rank), y = tfm_decoder_ids(b, 1, rank);
+    const tfm_ids all = tfm_decoder_ids(a, sentence, rank), x = tfm_decoder_ids(b, 0, rank),
+                  y = tfm_decoder_ids(b, 1, rank);
     const tfm_text s = tfm_decoder_text(b, 0, rank), t = tfm_decoder_text(b, 1, rank);
     size_t n;
     char text[1024];
@@ -163,8 +165,8 @@ static void check_joined(const tfm_decoder *a, size_t sentence, const tfm_decode
     ck_assert_mem_eq(all.data, x.data, x.size * sizeof *x.data);
     ck_assert_mem_eq(all.data + x.size, y.data, y.size * sizeof *y.data);
     ck_assert(tfm_decoder_score(a, sentence, rank) == tfm_decoder_score(b, 0, rank) + tfm_decoder_score(b, 1, rank));
-    ck_assert_mem_eq(tfm_decoder_token_scores(a, sentence, rank, &n) + x.size, tfm_decoder_token_scores(b, 1, rank, NULL),
-                     y.size * sizeof(float));
+    ck_assert_mem_eq(tfm_decoder_token_scores(a, sentence, rank, &n) + x.size,
+                     tfm_decoder_token_scores(b, 1, rank, NULL), y.size * sizeof(float));
     ck_assert_uint_eq(n, all.size);
     sprintf(text, "%.*s%s%.*s", (int)s.size, s.data, s.size && t.size ? " " : "", (int)t.size, t.data);
     ck_assert_str_eq(tfm_decoder_text(a, sentence, rank).data, text);
@@ -212,7 +214,8 @@ END_TEST
 
 START_TEST(the_prefix_begins_the_first_part)
 {
-    static const tfm_text prefixes[] = {LINE("the"), LINE("the dog"), LINE(""), LINE("cat")}, first[] = {LINE("the dog"), LINE("")};
+    static const tfm_text prefixes[] = {LINE("the"), LINE("the dog"), LINE(""), LINE("cat")},
+                          first[] = {LINE("the dog"), LINE("")};
     tfm_model *model = text_model_make();
     const tfm_decoder_options o = decoder_options(2);
     tfm_decoder *d = splitting_decoder(model, o), *want = decoder_of(model, &o);
@@ -257,7 +260,8 @@ static uint32_t word_of(tfm_text text, size_t at)
     uint32_t n = 0;
 
     while (at < text.size && is_space(text.data[at])) at++;
-    for (size_t i = 0; i <= at && i < text.size; i++) n += !is_space(text.data[i]) && (i == 0 || is_space(text.data[i - 1]));
+    for (size_t i = 0; i <= at && i < text.size; i++)
+        n += !is_space(text.data[i]) && (i == 0 || is_space(text.data[i - 1]));
     return n - 1;
 }
 
@@ -266,9 +270,10 @@ static void put_word_numbers(uint32_t *to, const uint32_t *from, size_t n, uint3
     for (size_t i = 0; i < n; i++) to[i] = from[i] == TFM_NO_WORD ? TFM_NO_WORD : from[i] + first;
 }
 
-/* Adds part i, which was translated as sentence i of d: where its source stands in the line, its text in that of all. */
-static void expect_part(expected *e, const tfm_decoder *d, size_t i, size_t rank, const tfm_tokenizer *t, tfm_text source,
-                        uint32_t source_word, uint32_t target_word)
+/* Adds part i, which was translated as sentence i of d: where its source stands in the line, its text in that of all.
+ */
+static void expect_part(expected *e, const tfm_decoder *d, size_t i, size_t rank, const tfm_tokenizer *t,
+                        tfm_text source, uint32_t source_word, uint32_t target_word)
 {
     const tfm_allocator a = tfm_allocator_or_default(NULL);
     const int32_t vocab = (int32_t)tfm_tokenizer_vocab_size(t);
@@ -316,7 +321,8 @@ static void check_words(const expected *e, const tfm_decoder *d, size_t rank, si
             size_t n = 0;
             for (size_t i = 0; i < e->n_rows; i++) {
                 n += e->rows[i] == r;
-                for (size_t j = 0; e->rows[i] == r && j < e->n_cols; j++) sum += e->cols[j] == c ? (double)e->tokens[i][j] : 0;
+                for (size_t j = 0; e->rows[i] == r && j < e->n_cols; j++)
+                    sum += e->cols[j] == c ? (double)e->tokens[i][j] : 0;
             }
             const double want = sum / (double)n;
             ck_assert_msg(fabs((double)w[r * cols + c] - want) < 1e-6, "row %zu, column %zu: %g, want %g", r, c,
@@ -324,8 +330,9 @@ static void check_words(const expected *e, const tfm_decoder *d, size_t rank, si
         }
 }
 
-static const tfm_text long_lines[] = {LINE("the cat sat. the dog sat"), LINE("  the  cat\tsat on. a dog, and the cat sat "),
-                                      LINE("thecatsatonthemat"), LINE("a catadogacatadog sat")};
+static const tfm_text long_lines[] = {LINE("the cat sat. the dog sat"),
+                                      LINE("  the  cat\tsat on. a dog, and the cat sat "), LINE("thecatsatonthemat"),
+                                      LINE("a catadogacatadog sat")};
 
 static void split_as_decoder(tfm_parts *p, const tfm_tokenizer *t, const tfm_text *line, size_t limit)
 {
@@ -383,7 +390,8 @@ END_TEST
 /* A model of few words that does not know those of the line. */
 START_TEST(unknown_words_of_parts_are_copied)
 {
-    static const tfm_text known[] = {LINE("ba du"), LINE("zu zy")}, line = LINE("\xCE\xA9 \xCE\xA8 ba \xCE\xA6 \xCE\xA3 du");
+    static const tfm_text known[] = {LINE("ba du"), LINE("zu zy")},
+                          line = LINE("\xCE\xA9 \xCE\xA8 ba \xCE\xA6 \xCE\xA3 du");
     const tfm_allocator a = tfm_allocator_or_default(NULL);
     tfm_parts p = {.allocator = a, .trial.allocator = a};
     tfm_model_options mo = small_options();
@@ -563,7 +571,8 @@ static Suite *split_suite(void)
     tcase_add_test(tc, splitting_without_memory);
     tcase_add_loop_test(tc, parts_are_translated_and_joined, 0, 2);
     tcase_add_test(tc, the_prefix_begins_the_first_part);
-    tcase_add_loop_test(tc, parts_are_aligned_as_words_of_the_line, 0, 2 * (int)(sizeof long_lines / sizeof *long_lines));
+    tcase_add_loop_test(tc, parts_are_aligned_as_words_of_the_line, 0,
+                        2 * (int)(sizeof long_lines / sizeof *long_lines));
     tcase_add_test(tc, unknown_words_of_parts_are_copied);
     tcase_add_test(tc, aligning_parts_without_memory);
     tcase_add_test(tc, alignments_above_the_limit_are_left_out);

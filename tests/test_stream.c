@@ -46,7 +46,8 @@ START_TEST(certain_is_what_all_have_in_common)
             for (uint32_t i = 0; i < 2 * BEAM; i++) {
                 const uint32_t row = draw(&h) % (uint32_t)beam.n_alive;
                 const bool ends = n > 1 && draw(&h) % 16 == 0;
-                candidates[n++] = (tfm_candidate){-0.01 * (double)beam.steps - 0.001 * i, row, ends ? EOS : (int32_t)(2 + i)};
+                candidates[n++] =
+                    (tfm_candidate){-0.01 * (double)beam.steps - 0.001 * i, row, ends ? EOS : (int32_t)(2 + i)};
             }
             for (size_t i = 0; i < n; i++) {
                 written w = alive[candidates[i].row];
@@ -61,7 +62,8 @@ START_TEST(certain_is_what_all_have_in_common)
             tfm_beam_extend(&beam, candidates, n);
             if (beam.done) break;
             size_t want = alive[0].n;
-            for (size_t i = 1; i < live; i++) want = common(&alive[0], &alive[i]) < want ? common(&alive[0], &alive[i]) : want;
+            for (size_t i = 1; i < live; i++)
+                want = common(&alive[0], &alive[i]) < want ? common(&alive[0], &alive[i]) : want;
             if (best.score > -INFINITY && common(&alive[0], &best) < want) want = common(&alive[0], &best);
             ck_assert_uint_eq(tfm_beam_certain(&beam), want);
             int32_t ids[STEPS];
@@ -309,7 +311,8 @@ static int32_t hear_characters(void *user, const tfm_partial *p)
 
 START_TEST(characters_come_whole)
 {
-    static const tfm_text source[] = {LINE("a cat")}, prefix[] = {LINE("\xC3\xA4\xC3\xB6\xC3\xBC\xC3\xA4\xC3\xB6\xC3\xBC")};
+    static const tfm_text source[] = {LINE("a cat")},
+                          prefix[] = {LINE("\xC3\xA4\xC3\xB6\xC3\xBC\xC3\xA4\xC3\xB6\xC3\xBC")};
     tfm_decoder_options o = decoder_options(1);
     tfm_model *model = text_model_make();
     size_t calls[3] = {0}, n;

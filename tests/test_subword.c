@@ -234,9 +234,10 @@ static tfm_tokenizer *both(const tfm_tokenizer *from)
     return restricted(from, "ab@@ 2\nd 2\n", 2, glossaries, 2);
 }
 
-static const char file_text[] = "tfm-tokenizer 1 subword-nmt 10 tokens 7 merges restricted 2 glossaries\n<pad>\n<eos>\n<bos>\n"
-                                "<unk>\nab@@\nd\n<u\\\\l>\n<u\\\\l>@@\ny\ny@@\na b\nab c\nabc d</w>\nx <\n/ w\n/w >\n"
-                                "x< /w>\n<u\\\\l>\ny\n";
+static const char file_text[] =
+    "tfm-tokenizer 1 subword-nmt 10 tokens 7 merges restricted 2 glossaries\n<pad>\n<eos>\n<bos>\n"
+    "<unk>\nab@@\nd\n<u\\\\l>\n<u\\\\l>@@\ny\ny@@\na b\nab c\nabc d</w>\nx <\n/ w\n/w >\n"
+    "x< /w>\n<u\\\\l>\ny\n";
 
 static void require_file(const tfm_tokenizer *t, const char *want, size_t size)
 {

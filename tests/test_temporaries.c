@@ -57,8 +57,17 @@ static size_t count_files(void)
 
 START_TEST(abandoned_files_go_with_the_next_writing)
 {
-    static const char *const others[] = {"model", "model.tmp-", "model.tmp-12", "model.tmp-12-", "model.tmp-12-xyz", "model.tmp-12-3.old",
-                                         "model.tmp-1G-12", "amodel.tmp-12-34", "model2.tmp-12-34", "model-7.ckpt.tmp-1-2", "other.tmp-1-2"};
+    static const char *const others[] = {"model",
+                                         "model.tmp-",
+                                         "model.tmp-12",
+                                         "model.tmp-12-",
+                                         "model.tmp-12-xyz",
+                                         "model.tmp-12-3.old",
+                                         "model.tmp-1G-12",
+                                         "amodel.tmp-12-34",
+                                         "model2.tmp-12-34",
+                                         "model-7.ckpt.tmp-1-2",
+                                         "other.tmp-1-2"};
     const size_t n = sizeof others / sizeof *others;
     tfm_error error = {0};
 
@@ -77,8 +86,8 @@ END_TEST
 
 START_TEST(a_training_sweeps_all_its_steps)
 {
-    static const char *const others[] = {"run-.ckpt.tmp-1-2", "run-12.ckpt", "run-x.ckpt.tmp-1-2", "run-1.old.tmp-1-2", "run.tmp-1-2",
-                                         "run-1-2.ckpt.tmp-1-2"};
+    static const char *const others[] = {"run-.ckpt.tmp-1-2", "run-12.ckpt", "run-x.ckpt.tmp-1-2",
+                                         "run-1.old.tmp-1-2", "run.tmp-1-2", "run-1-2.ckpt.tmp-1-2"};
     const size_t n = sizeof others / sizeof *others;
 
     for (size_t i = 0; i < n; i++) make(others[i]);
@@ -97,7 +106,9 @@ static void hold_half(int ready)
     tfm_writer writer;
     tfm_error error;
 
-    if (tfm_writer_open(&writer, path_join(path, folder, "model"), NULL, &error) || tfm_writer_write(&writer, "half", 4, &error)) _exit(1);
+    if (tfm_writer_open(&writer, path_join(path, folder, "model"), NULL, &error) ||
+        tfm_writer_write(&writer, "half", 4, &error))
+        _exit(1);
     if (write(ready, "x", 1) != 1) _exit(1);
     for (;;) pause();
 }

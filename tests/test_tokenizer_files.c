@@ -376,7 +376,8 @@ static void require_text(const tfm_tokenizer *t, tfm_text want)
 
     ck_assert_ok(tfm_tokenizer_to_text(t, &text, &error), error);
     for (size_t i = 0; i < want.size; i++)
-        if (want.data[i] != '\r' && (n == text.size || text.data[n++] != want.data[i])) ck_abort_msg("byte %zu differs", i);
+        if (want.data[i] != '\r' && (n == text.size || text.data[n++] != want.data[i]))
+            ck_abort_msg("byte %zu differs", i);
     ck_assert_uint_eq(n, text.size);
     tfm_buffer_free(&text);
 }

@@ -242,7 +242,8 @@ START_TEST(validation_is_float32)
         tfm_dataset valid;
         tfm_sums sums;
         ck_assert_ok(tfm_dataset_create(&valid, &t->allocator, &error), error);
-        for (size_t i = 0; i < data.n; i++) ck_assert_ok(tfm_dataset_add(&valid, data.sources[i], data.targets[i], &error), error);
+        for (size_t i = 0; i < data.n; i++)
+            ck_assert_ok(tfm_dataset_add(&valid, data.sources[i], data.targets[i], &error), error);
         ck_assert_ok(tfm_training_set_valid(&t->training, &valid, &error), error);
         ck_assert_ok(tfm_training_validate(&t->training, &sums, &error), error);
         nll[dtype] = sums.nll;
@@ -264,7 +265,8 @@ START_TEST(a_checkpoint_keeps_its_dtype)
     tfm_trainer_free(t);
     o.dtype = TFM_DTYPE_F32;
     ck_assert_ok(tfm_trainer_resume(&t, path, &o, &error), error);
-    ck_assert_status(tfm_trainer_set_data_ids(t, data.sources, data.targets, data.n, NULL, 0, &error), TFM_E_INVALID, error);
+    ck_assert_status(tfm_trainer_set_data_ids(t, data.sources, data.targets, data.n, NULL, 0, &error), TFM_E_INVALID,
+                     error);
     ck_assert_ptr_nonnull(strstr(error.message, "dtype"));
     tfm_trainer_free(t);
     temp_remove(folder);
@@ -367,14 +369,17 @@ static tfm_trainer *sums_of(const pairs *p, size_t first, size_t n, float smooth
     return t;
 }
 
-/* Elements are sums that cancel: their rounding is that of the parameter's largest ones. A padded row would be off by far more. */
-static void assert_sum_of_gradients(const tfm_trainer *t, const tfm_trainer *a, const tfm_trainer *b, const tfm_parameter_plan *p)
+/* Elements are sums that cancel: their rounding is that of the parameter's largest ones. A padded row would be off by
+ * far more. */
+static void assert_sum_of_gradients(const tfm_trainer *t, const tfm_trainer *a, const tfm_trainer *b,
+                                    const tfm_parameter_plan *p)
 {
     const float *g = t->training.g + p->offset, *g_a = a->training.g + p->offset, *g_b = b->training.g + p->offset;
     double largest = 0.0;
 
     for (size_t i = 0; i < p->size; i++) largest = fmax(largest, fabs((double)g_a[i] + (double)g_b[i]));
-    for (size_t i = 0; i < p->size; i++) near_one((double)g[i], (double)g_a[i] + (double)g_b[i], largest, 2e-6, p->name, i);
+    for (size_t i = 0; i < p->size; i++)
+        near_one((double)g[i], (double)g_a[i] + (double)g_b[i], largest, 2e-6, p->name, i);
 }
 
 START_TEST(c14_m19_nothing_is_padded)
@@ -393,7 +398,8 @@ START_TEST(c14_m19_nothing_is_padded)
     ck_assert(both.target_tokens == 13.0 && both.source_tokens == 93.0);
     ck_assert_double_eq_tol(both.loss, one.loss + other.loss, 1e-13 * both.loss);
     ck_assert_double_eq_tol(both.nll, one.nll + other.nll, 1e-13 * both.nll);
-    for (size_t k = 0; k < t->training.weights.n_parameters; k++) assert_sum_of_gradients(t, a, b, &t->training.weights.parameters[k]);
+    for (size_t k = 0; k < t->training.weights.n_parameters; k++)
+        assert_sum_of_gradients(t, a, b, &t->training.weights.parameters[k]);
     tfm_trainer_free(sums_of(&p, 0, 2, 0.0f, &plain)); /* without smoothing it is the plain cross-entropy */
     ck_assert_mem_eq(&plain.nll, &both.nll, sizeof plain.nll);
     ck_assert_double_eq_tol(plain.loss, plain.nll, 1e-13 * plain.nll);

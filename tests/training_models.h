@@ -114,7 +114,8 @@ static inline uint64_t memory_for(const tfm_model *model, const tfm_trainer_opti
     tfm_trainer *t = trainer_of(model, o, p);
     size_t bytes;
 
-    ck_assert_ok(tfm_memory_need(&t->training, &t->training.data, &t->training.valid, tokens, true, &bytes, &error), error);
+    ck_assert_ok(tfm_memory_need(&t->training, &t->training.data, &t->training.valid, tokens, true, &bytes, &error),
+                 error);
     tfm_trainer_free(t);
     return bytes;
 }

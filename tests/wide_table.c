@@ -9,6 +9,7 @@ const tfm_kernels *tfm_kernels_table_wide(void)
 
     table = *tfm_kernels_for(0);
     table.f32 = (tfm_product){MR, NR, 1, true, TWIN(tfm_gemm_tile), TWIN(tfm_pack_a), TWIN(tfm_pack_b)};
-    table.bf16 = (tfm_product){MR, NR, 2, false, TWIN(tfm_gemm_tile_bf16), TWIN(tfm_pack_a_bf16), TWIN(tfm_pack_b_bf16)};
+    table.bf16 =
+        (tfm_product){MR, NR, 2, false, TWIN(tfm_gemm_tile_bf16), TWIN(tfm_pack_a_bf16), TWIN(tfm_pack_b_bf16)};
     return &table;
 }

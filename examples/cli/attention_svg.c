@@ -71,7 +71,8 @@ static void put_xml(FILE *file, const char *text)
 /* Upright text, read from below: it ends at y, or begins there. */
 static void draw_token(const figure *f, double x, double y, const char *anchor, const char *text)
 {
-    fprintf(f->file, "<text transform='translate(%.1f %.1f) rotate(-90)' text-anchor='%s'>", x + FONT * 0.35, y, anchor);
+    fprintf(f->file, "<text transform='translate(%.1f %.1f) rotate(-90)' text-anchor='%s'>", x + FONT * 0.35, y,
+            anchor);
     put_xml(f->file, text);
     fputs("</text>\n", f->file);
 }
@@ -101,7 +102,8 @@ static void draw_head(const figure *f, size_t head)
     for (size_t i = 0; i < m * n; i++) {
         const double weight = (double)w[i], x = place(f, i / n, m) + aside, to = place(f, i % n, n) + aside;
         if (weight < LEAST_SHOWN) continue;
-        fprintf(f->file, "<path d='M%.1f %.1f C%.1f %.1f %.1f %.1f %.1f %.1f' stroke-width='%.2f' stroke-opacity='%.2f'/>\n", x,
+        fprintf(f->file,
+                "<path d='M%.1f %.1f C%.1f %.1f %.1f %.1f %.1f %.1f' stroke-width='%.2f' stroke-opacity='%.2f'/>\n", x,
                 f->queries_y, x, middle, to, middle, to, f->keys_y, 0.5 + 2.5 * weight, fmin(0.06 + weight, 1));
     }
     fputs("</g>\n", f->file);
@@ -112,7 +114,8 @@ static void draw_legend(const figure *f)
     double x = MARGIN;
     for (size_t h = 0; h < f->kind->shape[1]; h++) {
         if (!shown(f, h)) continue;
-        fprintf(f->file, "<rect x='%.1f' y='%.1f' width='11' height='11' rx='2' fill='%s'/>", x, f->height - 25, head_color(h));
+        fprintf(f->file, "<rect x='%.1f' y='%.1f' width='11' height='11' rx='2' fill='%s'/>", x, f->height - 25,
+                head_color(h));
         fprintf(f->file, "<text x='%.1f' y='%.1f' font-size='11'>head %zu</text>\n", x + 15, f->height - 15, h + 1);
         x += 68;
         if (x > MARGIN + f->width - 50) break; /* more heads than any model of the paper */
@@ -122,13 +125,16 @@ static void draw_legend(const figure *f)
 void attention_write_svg(FILE *file, const attention_picture *p)
 {
     const figure f = plan(file, p);
-    fprintf(file, "<svg xmlns='http://www.w3.org/2000/svg' role='img' width='%.0f' height='%.0f' viewBox='0 0 %.0f %.0f' "
-                  "font-family=\"system-ui,'DejaVu Sans','Noto Sans',sans-serif\" font-size='%d' fill='#222'>\n",
+    fprintf(file,
+            "<svg xmlns='http://www.w3.org/2000/svg' role='img' width='%.0f' height='%.0f' viewBox='0 0 %.0f %.0f' "
+            "font-family=\"system-ui,'DejaVu Sans','Noto Sans',sans-serif\" font-size='%d' fill='#222'>\n",
             f.width + 2 * MARGIN, f.height, f.width + 2 * MARGIN, f.height, FONT);
-    fprintf(file, "<title>%s, layer %zu of %zu</title>\n<rect width='100%%' height='100%%' fill='#fff'/>\n", f.kind->title,
-            p->layer + 1, f.kind->shape[0]);
-    fprintf(file, "<text x='%d' y='24' font-weight='600'>%s, layer %zu of %zu</text>\n<g fill='none' stroke-linecap='round'>\n",
-            MARGIN, f.kind->title, p->layer + 1, f.kind->shape[0]);
+    fprintf(file, "<title>%s, layer %zu of %zu</title>\n<rect width='100%%' height='100%%' fill='#fff'/>\n",
+            f.kind->title, p->layer + 1, f.kind->shape[0]);
+    fprintf(
+        file,
+        "<text x='%d' y='24' font-weight='600'>%s, layer %zu of %zu</text>\n<g fill='none' stroke-linecap='round'>\n",
+        MARGIN, f.kind->title, p->layer + 1, f.kind->shape[0]);
     for (size_t h = 0; h < f.kind->shape[1]; h++)
         if (shown(&f, h)) draw_head(&f, h);
     fputs("</g>\n", file);

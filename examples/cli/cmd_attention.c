@@ -25,12 +25,14 @@ static const option_row rows[] = {
     {"model", "FILE", "of 'tfm train' or 'tfm quantize', or a checkpoint", OPTION_TEXT, .required = true, AT(model)},
     {"src-text", "TEXT", "the sentence that the model reads", OPTION_TEXT, .required = true, AT(src_text)},
     {"tgt-text", "TEXT", "the sentence that it writes; default: its own translation", OPTION_TEXT, AT(tgt_text)},
-    {"out", "FILE", "FILE.html: a page, FILE.svg: a figure, FILE.json: the numbers", OPTION_TEXT, .letter = 'o', .required = true,
-     AT(out)},
+    {"out", "FILE", "FILE.html: a page, FILE.svg: a figure, FILE.json: the numbers", OPTION_TEXT, .letter = 'o',
+     .required = true, AT(out)},
     {"kind", "all|encoder|decoder|cross",
      "self-attention of the encoder or of the decoder, or the decoder's on the source; a page opens with it and has them all, "
-     "a figure shows one; default: all, the decoder's on the source first", OPTION_CHOICE, AT(kind)},
-    {"layer", "N", "counted from 1 as in the paper; a page opens with it and has them all; default: the last, of JSON all",
+     "a figure shows one; default: all, the decoder's on the source first",
+     OPTION_CHOICE, AT(kind)},
+    {"layer", "N",
+     "counted from 1 as in the paper; a page opens with it and has them all; default: the last, of JSON all",
      OPTION_U32, .low = 1, .high = 256, AT(layer)},
     {"heads", "LIST", "such as 1,3 or 2-4, counted from 1; likewise; default: all", OPTION_TEXT, AT(heads)},
     {"beam", "N", "hypotheses kept when the model translates", OPTION_U32, .low = 1, AT(decoder.beam)},
@@ -114,7 +116,8 @@ static int translate(drawing *d)
     if (tfm_decoder_translate_ids(d->decoder, &d->source, 1, &d->error)) return fail_library(d);
     const tfm_ids ids = tfm_decoder_ids(d->decoder, 0, 0);
     if (ids.size == 0) return console_fail("the model translates this with nothing; give --tgt-text");
-    if (ids.size > MOST_TOKENS) return console_fail("the translation has %zu tokens, a picture at most %d", ids.size, MOST_TOKENS);
+    if (ids.size > MOST_TOKENS)
+        return console_fail("the translation has %zu tokens, a picture at most %d", ids.size, MOST_TOKENS);
     keep(&d->target, ids.data, ids.size);
     return EXIT_SUCCESS;
 }
@@ -146,7 +149,8 @@ static int read_sentences(drawing *d)
     p->target = decoded(d);
     pieces_add(&p->sides[SIDE_SOURCE], tokenizer, d->source, eos);
     pieces_add(&p->sides[SIDE_TARGET], target, d->target, eos);
-    pieces_add_special(&p->sides[SIDE_INPUTS], d->options.start == TFM_START_ZERO ? -1 : (int32_t)d->options.bos_id, "<s>");
+    pieces_add_special(&p->sides[SIDE_INPUTS], d->options.start == TFM_START_ZERO ? -1 : (int32_t)d->options.bos_id,
+                       "<s>");
     pieces_add(&p->sides[SIDE_INPUTS], target, (tfm_ids){d->target.data, d->target.size - 1}, eos);
     return EXIT_SUCCESS;
 }
@@ -157,7 +161,8 @@ static int look(drawing *d, uint32_t kind)
     attention_kind *k = &d->picture.kinds[kind];
     const float *weights;
     size_t capacity = 0;
-    if (tfm_decoder_attention_all(&weights, k->shape, d->decoder, d->source, d->target, kind, &d->error)) return fail_library(d);
+    if (tfm_decoder_attention_all(&weights, k->shape, d->decoder, d->source, d->target, kind, &d->error))
+        return fail_library(d);
     const size_t n = k->shape[0] * k->shape[1] * k->shape[2] * k->shape[3];
     memory_grow(&k->weights, &capacity, n, sizeof *k->weights);
     memcpy(k->weights, weights, n * sizeof *weights);
@@ -197,7 +202,8 @@ static int choose(drawing *d)
     attention_picture *p = &d->picture;
     p->kind = a->kind ? a->kind - 1 : TFM_ATTENTION_CROSS;
     p->one_layer = a->layer > 0;
-    const uint32_t layers = p->kind == TFM_ATTENTION_ENCODER ? d->options.n_encoder_layers : d->options.n_decoder_layers;
+    const uint32_t layers =
+        p->kind == TFM_ATTENTION_ENCODER ? d->options.n_encoder_layers : d->options.n_decoder_layers;
     if (a->layer > layers) return console_usage("--layer is %u, not in 1..%u", a->layer, layers);
     p->layer = (a->layer ? a->layer : layers) - 1;
     return a->heads ? read_heads(d, a->heads) : EXIT_SUCCESS;
@@ -264,11 +270,12 @@ const command command_attention = {
     .name = "attention",
     .summary = "draws what a model looks at in a sentence",
     .usage = "--model FILE --src-text TEXT [--tgt-text TEXT] --out FILE [options]",
-    .text = "Draws the attention weights of every head (section 3.2 of the paper, and its Figures 3 to 5): how much each token of "
-            "a sentence counts when the model reads or writes another one.\n"
-            "FILE.html is a page of its own, which needs no network: layers and heads to choose, a token's lines by themselves when "
-            "the pointer or the keyboard is on it, lines or matrices, light and dark, also for printing. FILE.svg is one layer as "
-            "a figure for a paper. FILE.json has all weights for scripts: attention[i].weights[layer][head][query][key].",
+    .text =
+        "Draws the attention weights of every head (section 3.2 of the paper, and its Figures 3 to 5): how much each token of "
+        "a sentence counts when the model reads or writes another one.\n"
+        "FILE.html is a page of its own, which needs no network: layers and heads to choose, a token's lines by themselves when "
+        "the pointer or the keyboard is on it, lines or matrices, light and dark, also for printing. FILE.svg is one layer as "
+        "a figure for a paper. FILE.json has all weights for scripts: attention[i].weights[layer][head][query][key].",
     .examples = "  tfm attention --model en-de.tfm --src-text 'a man rides a bicycle' -o page.html\n"
                 "  tfm attention --model en-de.tfm --src-text 'the cat' --tgt-text 'die Katze' -o page.html\n"
                 "  tfm attention --model en-de.tfm --src-text 'the cat' --kind encoder --layer 2 -o fig.svg\n"

@@ -1,4 +1,5 @@
-/* tfm evaluate: BLEU, chrF, TER and F1 of parses with the signature that says which, and whether a system beats another. */
+/* tfm evaluate: BLEU, chrF, TER and F1 of parses with the signature that says which, and whether a system beats
+ * another. */
 #include "commands.h"
 #include "console.h"
 #include "parse_report.h"
@@ -29,7 +30,8 @@ static const option_row rows[] = {
      .required = true, AT(refs)},
     {"metric", "bleu|chrf|ter|parseval",
      "what is computed: bleu (Papineni et al. 2002), chrf (Popovic 2015), less being better, ter (Snover et al. 2006), or of trees "
-     "in brackets parseval (Black et al. 1991), as EVALB reports it", OPTION_CHOICE, AT(metric)},
+     "in brackets parseval (Black et al. 1991), as EVALB reports it",
+     OPTION_CHOICE, AT(metric)},
     {"lowercase", NULL, "bleu, chrf: ignore the case of letters", OPTION_FLAG, AT(lowercase)},
     {"sentence", NULL, "the score of each line instead of the corpus", OPTION_FLAG, AT(sentence)},
     {"replace-invalid", NULL, "invalid UTF-8 becomes U+FFFD instead of an error", OPTION_FLAG, AT(replace_invalid)},
@@ -45,7 +47,8 @@ static const option_row rows[] = {
     {"max-order", "N", "longest n-gram", OPTION_U32, .low = 1, .high = 8, AT(bleu.max_order)},
     {.kind = OPTION_HEADING, .help = "chrF"},
     {"char-order", "N", "longest n-gram of characters", OPTION_U32, .low = 1, .high = 10, AT(chrf.char_order)},
-    {"word-order", "N", "longest n-gram of words; 2 makes chrF++", OPTION_U32, .low = 0, .high = 6, AT(chrf.word_order)},
+    {"word-order", "N", "longest n-gram of words; 2 makes chrF++", OPTION_U32, .low = 0, .high = 6,
+     AT(chrf.word_order)},
     {"beta", "X", "how many times as much as precision recall counts", OPTION_FLOAT, AT(chrf.beta)},
     {"whitespace", NULL, "white space counts as characters", OPTION_FLAG, AT(chrf.whitespace)},
     {"eps-smoothing", NULL, "all orders count, as in chrF++.py", OPTION_FLAG, AT(chrf.eps_smoothing)},
@@ -55,10 +58,12 @@ static const option_row rows[] = {
     {"no-punctuation", NULL, "remove punctuation", OPTION_FLAG, AT(ter.no_punctuation)},
     {"asian-support", NULL, "the two above know Chinese and Japanese", OPTION_FLAG, AT(ter.asian_support)},
     {.kind = OPTION_HEADING, .help = "PARSEVAL"},
-    {"param", "FILE", "a parameter file of EVALB: what counts, and what is taken for the same; default: COLLINS.prm", OPTION_TEXT, AT(param)},
+    {"param", "FILE", "a parameter file of EVALB: what counts, and what is taken for the same; default: COLLINS.prm",
+     OPTION_TEXT, AT(param)},
     {.kind = OPTION_HEADING, .help = "Significance"},
-    {"baseline", "FILE", "translations of another system: is the one of --hyp better? Paired bootstrap resampling (Koehn 2004)", OPTION_TEXT,
-     AT(baseline)},
+    {"baseline", "FILE",
+     "translations of another system: is the one of --hyp better? Paired bootstrap resampling (Koehn 2004)",
+     OPTION_TEXT, AT(baseline)},
     {"samples", "N", "that are drawn", OPTION_U32, .low = 2, .high = 1000000, AT(samples)},
     {"seed", "N", "of the samples", OPTION_U64, AT(seed)},
     {.kind = OPTION_END},
@@ -167,8 +172,8 @@ static int print_comparison(const evaluation *e)
     tfm_error error;
 
     references_from(e, 0, refs);
-    if (tfm_compare(&c, sizeof c, e->baseline.lines, e->hyp.lines, e->hyp.size, refs, e->n_refs, args->metric, options[args->metric],
-                    args->samples, args->seed, &error))
+    if (tfm_compare(&c, sizeof c, e->baseline.lines, e->hyp.lines, e->hyp.size, refs, e->n_refs, args->metric,
+                    options[args->metric], args->samples, args->seed, &error))
         return console_fail("%s", error.message);
     for (int s = 0; s < 2; s++) {
         print_name(args);
@@ -214,8 +219,10 @@ static int run(void *place, const string_list *operands)
     evaluation e = {.args = args};
     settle(args);
     int code = read_all(&e);
-    if (!code && args->metric == METRIC_PARSEVAL) code = parse_report_print(&e.hyp, &e.refs[0], args->param, args->sentence);
-    else if (!code) code = args->baseline ? print_comparison(&e) : args->sentence ? print_sentences(&e) : print_corpus(&e);
+    if (!code && args->metric == METRIC_PARSEVAL)
+        code = parse_report_print(&e.hyp, &e.refs[0], args->param, args->sentence);
+    else if (!code)
+        code = args->baseline ? print_comparison(&e) : args->sentence ? print_sentences(&e) : print_corpus(&e);
     text_lines_clear(&e.hyp);
     text_lines_clear(&e.baseline);
     for (size_t r = 0; r < MOST_REFERENCES; r++) text_lines_clear(&e.refs[r]);
@@ -226,10 +233,11 @@ const command command_evaluate = {
     .name = "evaluate",
     .summary = "scores translations or parses against references",
     .usage = "--hyp FILE --ref FILE [options]",
-    .text = "Prints BLEU (Papineni et al. 2002), from 0 to 100, more being better, with the precision of each n-gram "
-            "order, and a signature that tells how it was computed: figures are comparable only when their signatures "
-            "are equal. The defaults are those of sacreBLEU. With --baseline two systems are compared: p is how often chance alone "
-            "would make a difference as large as theirs.",
+    .text =
+        "Prints BLEU (Papineni et al. 2002), from 0 to 100, more being better, with the precision of each n-gram "
+        "order, and a signature that tells how it was computed: figures are comparable only when their signatures "
+        "are equal. The defaults are those of sacreBLEU. With --baseline two systems are compared: p is how often chance alone "
+        "would make a difference as large as theirs.",
     .examples = "  tfm translate --model en-de.tfm < test.en | tfm evaluate --hyp - --ref test.de\n"
                 "  tfm evaluate --hyp test.out --ref test.lc.tok.de --tokenize none --smooth none\n"
                 "  tfm evaluate --hyp test.out --ref a.de --ref b.de --sentence > scores\n"

@@ -55,11 +55,12 @@ const command command_report = {
     .name = "report",
     .summary = "shows how trainings went, as a page",
     .usage = "LOG.csv... [-o report.html]",
-    .text = "Reads logs of 'tfm train --log' and writes one page that needs no network: loss, perplexity, BLEU, learning rate, "
-            "gradients and speed over steps or time, and the translations of 'tfm train --samples' (LOG.samples.csv beside "
-            "LOG.csv) as they grow better. Several logs, up to 12, are drawn into the same charts.\n"
-            "A log may be of a training that still runs, or that was stopped and resumed. Rows that are cut off or damaged are named "
-            "with their line on standard error and in the page, and what they still say is shown.",
+    .text =
+        "Reads logs of 'tfm train --log' and writes one page that needs no network: loss, perplexity, BLEU, learning rate, "
+        "gradients and speed over steps or time, and the translations of 'tfm train --samples' (LOG.samples.csv beside "
+        "LOG.csv) as they grow better. Several logs, up to 12, are drawn into the same charts.\n"
+        "A log may be of a training that still runs, or that was stopped and resumed. Rows that are cut off or damaged are named "
+        "with their line on standard error and in the page, and what they still say is shown.",
     .examples = "  tfm train ... --valid-src dev.en --valid-tgt dev.de --log en-de.csv --samples 5\n"
                 "  tfm report en-de.csv -o en-de.html\n"
                 "  tfm report small.csv base.csv -o compared.html\n",

@@ -26,12 +26,14 @@ static const option_row learn_rows[] = {
      "bpe: raw text, and decoding gives back the very line; subword-nmt: text that is already "
      "split into words; wordpiece: raw text, the subwords of tensor2tensor",
      OPTION_CHOICE, AT(kind)},
-    {"vocab-size", "N", "bpe: entries of the vocabulary, 256 bytes included; wordpiece: about so many; default 8000", OPTION_U32, .low = 1,
-     AT(vocab_size)},
+    {"vocab-size", "N", "bpe: entries of the vocabulary, 256 bytes included; wordpiece: about so many; default 8000",
+     OPTION_U32, .low = 1, AT(vocab_size)},
     {"merges", "N", "subword-nmt: merge operations; default 10000", OPTION_U32, .low = 1, AT(merges)},
     {"min-frequency", "N", "a pair of symbols seen less often is not merged; default 2", OPTION_U32, .low = 1,
      AT(min_frequency)},
-    {"codes", "FILE", "also write the merges as a subword-nmt codes file, or the pieces as a vocabulary file of tensor2tensor", OPTION_TEXT, AT(codes)},
+    {"codes", "FILE",
+     "also write the merges as a subword-nmt codes file, or the pieces as a vocabulary file of tensor2tensor",
+     OPTION_TEXT, AT(codes)},
     {"replace-invalid", NULL, "invalid UTF-8 becomes U+FFFD instead of an error", OPTION_FLAG, AT(replace_invalid)},
     {.kind = OPTION_END},
 };
@@ -49,12 +51,14 @@ static int read_inputs(const learn_args *args, text_lines *lines)
 static int check_learn(const learn_args *args)
 {
     const bool merges = args->kind == TOKENIZER_SUBWORD_NMT;
-    if (!merges && args->merges) return console_usage("--merges is for --kind subword-nmt; the others take --vocab-size");
+    if (!merges && args->merges)
+        return console_usage("--merges is for --kind subword-nmt; the others take --vocab-size");
     if (args->kind == TOKENIZER_WORDPIECE && args->min_frequency)
         return console_usage("--min-frequency is for --kind bpe and subword-nmt; wordpiece finds it itself");
     if (merges && args->vocab_size)
         return console_usage("--vocab-size is for --kind bpe; subword-nmt takes --merges");
-    if (args->kind == TOKENIZER_BPE && args->codes) return console_usage("--codes is for --kind subword-nmt and wordpiece");
+    if (args->kind == TOKENIZER_BPE && args->codes)
+        return console_usage("--codes is for --kind subword-nmt and wordpiece");
     if (!output_path_check(args->output) || (args->codes && !output_path_check(args->codes))) return EXIT_FAILURE;
     return EXIT_SUCCESS;
 }

@@ -45,15 +45,16 @@ static const option_row rows[] = {
      OPTION_TEXT, AT(log)},
     {"samples", "N",
      "at each validation, translations of N sentences of --valid-src go to FILE.samples.csv beside the log; 'tfm report' shows "
-     "both", OPTION_U32, .high = 1000, AT(samples)},
+     "both",
+     OPTION_U32, .high = 1000, AT(samples)},
 
     {.kind = OPTION_HEADING, .help = "Tokenizer"},
     {"tokenizer", "bpe|subword-nmt|wordpiece",
      "learned from both sides: bpe for raw text, subword-nmt for text that is "
      "already split into words, wordpiece for raw text as the paper had it for English-French",
      OPTION_CHOICE, AT(tokenizer)},
-    {"vocab-size", "N", "bpe: entries of the vocabulary, 256 bytes included; wordpiece: about so many; default 8000", OPTION_U32, .low = 1,
-     AT(vocab_size)},
+    {"vocab-size", "N", "bpe: entries of the vocabulary, 256 bytes included; wordpiece: about so many; default 8000",
+     OPTION_U32, .low = 1, AT(vocab_size)},
     {"merges", "N", "subword-nmt: merge operations; default 10000", OPTION_U32, .low = 1, AT(merges)},
     {"min-frequency", "N", "a pair of symbols seen less often is not merged; default 2", OPTION_U32, .low = 1,
      AT(min_frequency)},
@@ -61,7 +62,8 @@ static const option_row rows[] = {
      AT(tokenizer_file)},
     {"target-tokenizer-file", "FILE",
      "and that of this file for targets: --tokenizer-file is then for sources alone, and embeddings are not shared "
-     "between them (sharing=target) unless --set says so", OPTION_TEXT, AT(target_tokenizer_file)},
+     "between them (sharing=target) unless --set says so",
+     OPTION_TEXT, AT(target_tokenizer_file)},
     {"codes", "FILE", "use the merges of this subword-nmt file", OPTION_TEXT, AT(codes)},
 
     {.kind = OPTION_HEADING, .help = "Model"},
@@ -94,7 +96,8 @@ static const option_row rows[] = {
     {"lr-scale", "X", "factor on the learning rate of equation (3)", OPTION_FLOAT, AT(trainer.lr_scale)},
     {"dropout", "P",
      "chance of a value to be left out, on the output of each sub-layer: more keeps a small corpus from being learned "
-     "by heart", OPTION_FLOAT, .high = 1, AT(trainer.dropout)},
+     "by heart",
+     OPTION_FLOAT, .high = 1, AT(trainer.dropout)},
     {"embedding-dropout", "P", "on the sum of embedding and position; default: as --dropout", OPTION_FLOAT, .low = -1,
      .high = 1, AT(trainer.dropout_embedding)},
     {"attention-dropout", "P", "on the attention weights", OPTION_FLOAT, .high = 1, AT(trainer.dropout_attention)},
@@ -113,7 +116,8 @@ static const option_row rows[] = {
      AT(trainer.clip_norm)},
     {"max-skipped", "N",
      "a step whose loss or gradient is not finite is skipped, with a warning; so many in a row end the training; "
-     "default: 10", OPTION_U64, .low = 1, AT(trainer.max_skipped)},
+     "default: 10",
+     OPTION_U64, .low = 1, AT(trainer.max_skipped)},
     {"adam-beta1", "B", "decay of the first moment", OPTION_FLOAT, .high = 1, AT(trainer.adam_beta1)},
     {"adam-beta2", "B", "decay of the second moment", OPTION_FLOAT, .high = 1, AT(trainer.adam_beta2)},
     {"adam-eps", "E", "keeps the divisor from zero", OPTION_FLOAT, AT(trainer.adam_eps)},
@@ -129,7 +133,8 @@ static const option_row rows[] = {
      AT(trainer.n_threads)},
     {"dtype", "f32|bf16",
      "operands of the matrix products: bf16 is faster where the CPU has instructions for it, and keeps weights, "
-     "loss and optimiser in float32", OPTION_CHOICE, AT(trainer.dtype)},
+     "loss and optimiser in float32",
+     OPTION_CHOICE, AT(trainer.dtype)},
     {"memory", "SIZE",
      "that the training may take, such as 500M, 6G or 4GiB, 0: no limit; a batch that needs more is worked off in "
      "pieces, which changes the last bits of sums; default: half of what is free",
@@ -180,7 +185,8 @@ static int check(const train_args *args)
     if (args->valid_src.size == 0 && (t->patience || t->valid_bleu || t->valid_every))
         return console_usage("--patience, --valid-bleu and --valid-every need --valid-src and --valid-tgt");
     if (args->samples > 0 && (!args->log || args->valid_src.size == 0))
-        return console_usage("--samples needs --log, which names their file, and --valid-src, whose sentences they are");
+        return console_usage(
+            "--samples needs --log, which names their file, and --valid-src, whose sentences they are");
     if (args->resume && args->restart) return console_usage("--resume and --restart exclude each other; give one");
     return check_tokenizer(args);
 }

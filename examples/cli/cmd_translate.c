@@ -183,7 +183,8 @@ static void count_limits(const translation *t)
 {
     if (t->split > WARNINGS) console_warn("%llu lines were translated in parts", (unsigned long long)t->split);
     if (t->uncontrolled > WARNINGS)
-        console_warn("%llu lines were translated without their terms or placeholders", (unsigned long long)t->uncontrolled);
+        console_warn("%llu lines were translated without their terms or placeholders",
+                     (unsigned long long)t->uncontrolled);
     if (t->cut_off > WARNINGS)
         console_warn("%llu translations reached the longest length", (unsigned long long)t->cut_off);
 }
@@ -346,8 +347,8 @@ static bool check_companion_ends(const translation *t, text_reader *reader)
     tfm_text line;
     const int got = reader->name ? text_reader_next(reader, &line) : 0;
     if (got > 0)
-        console_warn("%s has more lines than %s, whose last is %llu: do they belong together?", reader->name, t->input.name,
-                     (unsigned long long)t->sentences);
+        console_warn("%s has more lines than %s, whose last is %llu: do they belong together?", reader->name,
+                     t->input.name, (unsigned long long)t->sentences);
     return got >= 0;
 }
 
@@ -402,8 +403,8 @@ static void print_stats(translation *t)
     fprintf(stderr, "loaded in %.0f ms; %llu sentences and %llu tokens in %.2f s: %.1f sentences/s, %.0f tokens/s\n",
             1e3 * t->load_seconds, (unsigned long long)t->sentences, (unsigned long long)t->tokens, t->seconds,
             (double)t->sentences / seconds, (double)t->tokens / seconds);
-    console_print("%llu sentences were too long and split, %llu translations were cut off", (unsigned long long)t->split,
-                  (unsigned long long)t->cut_off);
+    console_print("%llu sentences were too long and split, %llu translations were cut off",
+                  (unsigned long long)t->split, (unsigned long long)t->cut_off);
     console_print("a sentence took %.1f ms (median), %.1f ms (95 %%), %.1f ms (99 %%); at most %.1f MB of memory",
                   1e3 * samples_median(&t->latencies), 1e3 * samples_quantile(&t->latencies, 0.95),
                   1e3 * samples_quantile(&t->latencies, 0.99), process_peak_mb());
@@ -429,8 +430,8 @@ static int check_stream(const translate_args *args)
                         : args->decoder.replace_unknown ? "--replace-unknown"
                                                         : NULL;
     if (!args->stream || !other) return EXIT_SUCCESS;
-    return console_usage("%s needs a translation that is complete, --stream begins to write it before; leave out one of them",
-                         other);
+    return console_usage(
+        "%s needs a translation that is complete, --stream begins to write it before; leave out one of them", other);
 }
 
 static int run(void *place, const string_list *operands)

@@ -4,7 +4,8 @@
 
 #include <stdint.h>
 
-/* Bytes: what the machine has available, or the limit of a control group around this process if that is lower. 0: unknown. */
+/* Bytes: what the machine has available, or the limit of a control group around this process if that is lower. 0:
+ * unknown. */
 uint64_t free_memory(void);
 
 #endif

@@ -66,7 +66,8 @@ static const char *start_word(const tfm_model_options *o)
 
 static const char *weights_word(const inspection *i)
 {
-    return tfm_model_dtype(i->model) == TFM_DTYPE_INT8 ? "int8, with a scale for each output; norms and biases float32" : "float32";
+    return tfm_model_dtype(i->model) == TFM_DTYPE_INT8 ? "int8, with a scale for each output; norms and biases float32"
+                                                       : "float32";
 }
 
 static uint32_t width_of(uint32_t given, const tfm_model_options *o)
@@ -92,14 +93,16 @@ static void print_configuration(const inspection *i)
     if (o->embedding_norm || o->plain_embedding)
         printf("  embedding_norm %u, plain_embedding %u\n", o->embedding_norm, o->plain_embedding);
     if (o->own_ids)
-        printf("  pad_id %u, eos_id %u, bos_id %u, plain_source %u\n", o->pad_id, o->eos_id, o->bos_id, o->plain_source);
+        printf("  pad_id %u, eos_id %u, bos_id %u, plain_source %u\n", o->pad_id, o->eos_id, o->bos_id,
+               o->plain_source);
     if (o->force_first) printf("  first_id %u\n", o->first_id);
     const tfm_tokenizer *tokenizer = i->model ? tfm_model_tokenizer(i->model) : NULL;
     const tfm_tokenizer *target = tfm_tokenizer_target(tokenizer);
     if (tokenizer)
         printf("  tokenizer %s, %u entries\n", tokenizer_kind_name(tokenizer), tfm_tokenizer_vocab_size(tokenizer));
     if (target != tokenizer)
-        printf("  tokenizer of targets %s, %u entries\n", tokenizer_kind_name(target), tfm_tokenizer_vocab_size(target));
+        printf("  tokenizer of targets %s, %u entries\n", tokenizer_kind_name(target),
+               tfm_tokenizer_vocab_size(target));
     if (!tokenizer && i->model) printf("  no tokenizer\n");
     if (i->model) printf("  weights %s\n", weights_word(i));
 }
@@ -192,8 +195,9 @@ static void json_configuration(const inspection *i)
            norm_word(o));
     printf("\"positions\":\"%s\",\"position_offset\":%u,\"max_positions\":%u,\"attention_bias\":%u,\"ffn_bias\":%u,",
            positions_word(o), o->position_offset, o->max_positions, o->attention_bias, o->ffn_bias);
-    printf("\"softmax_bias\":%u,\"layer_norm_eps\":%.9g,\"activation\":\"%s\",\"embedding_norm\":%u,\"plain_embedding\":%u",
-           o->softmax_bias, (double)o->layer_norm_eps, activation_word(o), o->embedding_norm, o->plain_embedding);
+    printf(
+        "\"softmax_bias\":%u,\"layer_norm_eps\":%.9g,\"activation\":\"%s\",\"embedding_norm\":%u,\"plain_embedding\":%u",
+        o->softmax_bias, (double)o->layer_norm_eps, activation_word(o), o->embedding_norm, o->plain_embedding);
 }
 
 static void json_costs(const inspection *i)

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A character that has a meaning in JSON, HTML (the end of a script) or JavaScript (U+2028, U+2029); how many bytes of the text
- * were written, 0: none. */
+/* A character that has a meaning in JSON, HTML (the end of a script) or JavaScript (U+2028, U+2029); how many bytes of
+ * the text were written, 0: none. */
 static size_t put_escaped(FILE *file, const char *at, size_t left)
 {
     const unsigned char c = (unsigned char)*at;

@@ -30,8 +30,8 @@ typedef struct links {
 } links;
 
 /*
- * Sets what the arguments ask for, and which attention is looked at by what else reads it: replace_unknown and coverage.
- * Returns an exit code, and has reported what is wrong.
+ * Sets what the arguments ask for, and which attention is looked at by what else reads it: replace_unknown and
+ * coverage. Returns an exit code, and has reported what is wrong.
  */
 int links_begin(links *l, tfm_decoder_options *o, const links_args *args);
 /* The links of an alignment of words, until the next; weights may be NULL. */

@@ -43,7 +43,8 @@ int ensemble_load(ensemble *e, const ensemble_args *args);
 tfm_status ensemble_decoder(tfm_decoder **out, const ensemble *e, const tfm_decoder_options *options, tfm_error *error);
 void ensemble_free(ensemble *e);
 
-/* The kinds that are learned, in the order in which --tokenizer and --kind name them; and the library's number of one. */
+/* The kinds that are learned, in the order in which --tokenizer and --kind name them; and the library's number of one.
+ */
 enum { TOKENIZER_BPE, TOKENIZER_SUBWORD_NMT, TOKENIZER_WORDPIECE };
 uint32_t tokenizer_kind(uint32_t choice);
 

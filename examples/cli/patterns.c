@@ -23,7 +23,8 @@ int patterns_compile(patterns *p, const string_list *list)
         const int code = regcomp(&p->items[p->size], text, REG_EXTENDED);
         if (!code && matches_nothing(&p->items[p->size])) {
             p->size++;
-            return console_usage("--placeholder '%s' matches the empty string: let it match at least one character", text);
+            return console_usage("--placeholder '%s' matches the empty string: let it match at least one character",
+                                 text);
         }
         if (!code) continue;
         regerror(code, &p->items[p->size], why, sizeof why);

@@ -21,7 +21,8 @@ int phrases_add(phrases *p, const tfm_tokenizer *tokenizer, const char *text)
     const tfm_text line = {text, strlen(text)};
     tfm_error error;
     size_t n;
-    if (tfm_tokenizer_encode(NULL, 0, &n, tokenizer, line, &error)) return console_fail("'%s': %s", text, error.message);
+    if (tfm_tokenizer_encode(NULL, 0, &n, tokenizer, line, &error))
+        return console_fail("'%s': %s", text, error.message);
     if (!n) return console_fail("'%s' is no phrase: it has no tokens", text);
     if (tfm_tokenizer_encode(add(p, n), n, &n, tokenizer, line, &error))
         return console_fail("'%s': %s", text, error.message);

@@ -45,7 +45,8 @@ static void read_mark(const tfm_tokenizer *tokenizer, tfm_text *text, bool *begi
     }
 }
 
-/* A byte that cannot be shown as it is: control characters have pictures in Unicode, parts of characters their number. */
+/* A byte that cannot be shown as it is: control characters have pictures in Unicode, parts of characters their number.
+ */
 static size_t put_visible(char *to, unsigned char c, bool whole)
 {
     if (c < 0x20 || c == 0x7f) return (size_t)sprintf(to, "\xE2\x90%c", c == 0x7f ? 0xA1 : 0x80 + c);
@@ -95,8 +96,8 @@ void pieces_add_special(pieces *p, int32_t id, const char *text)
     add(p, id, memory_copy(text, strlen(text)), true);
 }
 
-/* Only the leading bytes of characters count; those of three and four bytes from U+1100 on are wide as a rule, but not those of
- * U+2000 .. U+2E7F, the punctuation and symbols. */
+/* Only the leading bytes of characters count; those of three and four bytes from U+1100 on are wide as a rule, but not
+ * those of U+2000 .. U+2E7F, the punctuation and symbols. */
 size_t text_columns(const char *text)
 {
     size_t n = 0;

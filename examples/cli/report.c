@@ -48,7 +48,8 @@ static double last_of(const log_row *rows, size_t n, int column)
     return rows[n - 1].values[column];
 }
 
-static void put_column(FILE *file, const char *name, const log_rows *rows, size_t every, int column, summary_fn *summary)
+static void put_column(FILE *file, const char *name, const log_rows *rows, size_t every, int column,
+                       summary_fn *summary)
 {
     fprintf(file, "\"%s\":[", name);
     for (size_t i = 0; i < rows->size; i += every) {

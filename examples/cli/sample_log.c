@@ -37,8 +37,8 @@ static void choose(sample_log *s, const text_lines *sources, const text_lines *r
     }
 }
 
-int sample_log_open(sample_log *s, const char *log_path, bool append, const text_lines *sources, const text_lines *references,
-                    size_t n)
+int sample_log_open(sample_log *s, const char *log_path, bool append, const text_lines *sources,
+                    const text_lines *references, size_t n)
 {
     struct stat status;
     *s = (sample_log){.path = sample_log_path(log_path)};

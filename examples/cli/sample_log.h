@@ -16,8 +16,8 @@ typedef struct sample_log {
 char *sample_log_path(const char *log_path);
 
 /* Opens the file beside a log and chooses n of the pairs, spread over all; append: rows are added. An exit code. */
-int sample_log_open(sample_log *s, const char *log_path, bool append, const text_lines *sources, const text_lines *references,
-                    size_t n);
+int sample_log_open(sample_log *s, const char *log_path, bool append, const text_lines *sources,
+                    const text_lines *references, size_t n);
 /* Translates the samples with the weights of this step. What fails is a warning: a training goes on without. */
 void sample_log_write(sample_log *s, const tfm_trainer *trainer, uint64_t step);
 /* Whether all was written; reports it. Frees the rest. */

@@ -274,8 +274,9 @@ static void announce_run(const training *t, uint32_t d_model)
                 o->batch_tokens, o->accumulate, o->n_threads ? (long)o->n_threads : cores, peak, o->warmup);
     const uint32_t piece = (uint32_t)t->report.piece_tokens;
     if (piece < o->batch_tokens)
-        console_say("            a batch is worked off in about %u pieces of up to %u tokens a side, to take %llu MB at most",
-                    (o->batch_tokens + piece - 1) / piece, piece, (unsigned long long)(t->report.memory / 1000000));
+        console_say(
+            "            a batch is worked off in about %u pieces of up to %u tokens a side, to take %llu MB at most",
+            (o->batch_tokens + piece - 1) / piece, piece, (unsigned long long)(t->report.memory / 1000000));
     if (o->max_steps > 0 && o->max_steps <= o->warmup)
         console_say("            note: the rate still rises in the last step, %llu; --warmup %llu would suit better",
                     (unsigned long long)o->max_steps, (unsigned long long)(o->max_steps + 9) / 10);

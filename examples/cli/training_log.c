@@ -1,4 +1,5 @@
-/* Reads the log of a training: columns by their names, so that logs of every version are read; rows as far as they are whole. */
+/* Reads the log of a training: columns by their names, so that logs of every version are read; rows as far as they are
+ * whole. */
 #include "training_log.h"
 #include "console.h"
 #include "sample_log.h"
@@ -138,7 +139,9 @@ static void go_on_from(table *t, double step)
 {
     const size_t n = drop_from(&t->log->steps, step);
     drop_from(&t->log->valid, step);
-    if (n) note(t, "the training went on from before step %.0f; %zu rows of steps that it took again are left out", step, n);
+    if (n)
+        note(t, "the training went on from before step %.0f; %zu rows of steps that it took again are left out", step,
+             n);
 }
 
 /* Seconds begin anew in each run. */
@@ -157,7 +160,8 @@ static void read_row(table *t)
     const bool whole = check_whole(t);
     for (int c = 0; c < LOG_COLUMNS; c++) row.values[c] = number(t, t->column[c], log_columns[c]);
     double *v = row.values;
-    if (isnan(v[LOG_STEP]) || (!whole && v[LOG_STEP] < last_step(t->log))) { /* half a number is no reason to drop rows */
+    if (isnan(v[LOG_STEP]) ||
+        (!whole && v[LOG_STEP] < last_step(t->log))) { /* half a number is no reason to drop rows */
         note(t, "has no step that can be trusted, so that it has no place");
         return;
     }

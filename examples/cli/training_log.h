@@ -7,7 +7,19 @@
 #include <transformer.h>
 
 /* The numbers of a log, by name in log_columns; NaN: the row has none. */
-enum { LOG_STEP, LOG_EPOCH, LOG_SECONDS, LOG_LOSS, LOG_NLL, LOG_RATE, LOG_NORM, LOG_SPEED, LOG_VALID_NLL, LOG_VALID_BLEU, LOG_COLUMNS };
+enum {
+    LOG_STEP,
+    LOG_EPOCH,
+    LOG_SECONDS,
+    LOG_LOSS,
+    LOG_NLL,
+    LOG_RATE,
+    LOG_NORM,
+    LOG_SPEED,
+    LOG_VALID_NLL,
+    LOG_VALID_BLEU,
+    LOG_COLUMNS
+};
 extern const char *const log_columns[LOG_COLUMNS];
 
 /* LOG_SECONDS counts those of all runs that were resumed. */
@@ -34,8 +46,8 @@ typedef struct training_log {
     double seconds_before, last_seconds;
 } training_log;
 
-/* Reads a log, and the samples beside it when they exist. Damaged rows become notes, and what they still say is kept; a file that
- * is no log is an error. Returns an exit code; free it even after a failure. */
+/* Reads a log, and the samples beside it when they exist. Damaged rows become notes, and what they still say is kept; a
+ * file that is no log is an error. Returns an exit code; free it even after a failure. */
 int training_log_read(training_log *log, const char *path);
 void training_log_free(training_log *log);
 

@@ -1,10 +1,10 @@
 /*
- * Table 1 of the paper, measured: one layer of self-attention, of restricted self-attention, recurrent and convolutional, of the same
- * width, for sequences of doubling length. Attention is the library's; the other two are the products of matrices that they consist
- * of, by the library's kernel too, so that all have the same care.
- * Usage: table1 [WIDTH [HEADS [NEIGHBOURS [KERNEL [LONGEST [SECONDS]]]]]]     defaults: 512 8 128 3 8192 0.3
- * Prints a line for each layer and length, fields separated by tabs: layer, n, milliseconds, MB beside input and weights, steps that
- * must come one after the other, the table's operations, and the MB that the formulas of the paper ask for.
+ * Table 1 of the paper, measured: one layer of self-attention, of restricted self-attention, recurrent and
+ * convolutional, of the same width, for sequences of doubling length. Attention is the library's; the other two are the
+ * products of matrices that they consist of, by the library's kernel too, so that all have the same care. Usage: table1
+ * [WIDTH [HEADS [NEIGHBOURS [KERNEL [LONGEST [SECONDS]]]]]]     defaults: 512 8 128 3 8192 0.3 Prints a line for each
+ * layer and length, fields separated by tabs: layer, n, milliseconds, MB beside input and weights, steps that must come
+ * one after the other, the table's operations, and the MB that the formulas of the paper ask for.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -69,7 +69,8 @@ static bool attend(float *out, const float *qkv, const struct setting *s, size_t
 
     for (size_t h = 0; h < s->heads; h++) {
         const float *q = qkv + h * n * d_k;
-        if (fails(tfm_attention(out + h * n * d_k, NULL, q, q + all, q + 2 * all, n, n, d_k, d_k, o, &error), &error)) return false;
+        if (fails(tfm_attention(out + h * n * d_k, NULL, q, q + all, q + 2 * all, n, n, d_k, d_k, o, &error), &error))
+            return false;
     }
     return true;
 }
@@ -82,7 +83,8 @@ static int compare(const void *a, const void *b)
 }
 
 /* Median of calls, after one that does not count. */
-static bool time_attention(double *ms, float *out, const float *qkv, const struct setting *s, size_t n, const tfm_attention_options *o)
+static bool time_attention(double *ms, float *out, const float *qkv, const struct setting *s, size_t n,
+                           const tfm_attention_options *o)
 {
     static double times[MOST_CALLS];
     int calls = 0;
@@ -200,7 +202,9 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc && i <= 5 && good; i++) good = read_number(numbers[i - 1], argv[i]);
     if (argc > 6) s.seconds = strtod(argv[6], NULL);
     if (!good || s.width % s.heads || s.neighbours < 2 || !(s.seconds >= 0 && s.seconds <= 60)) {
-        fprintf(stderr, "usage: table1 [WIDTH [HEADS [NEIGHBOURS [KERNEL [LONGEST [SECONDS]]]]]]; HEADS divides WIDTH, NEIGHBOURS > 1\n");
+        fprintf(
+            stderr,
+            "usage: table1 [WIDTH [HEADS [NEIGHBOURS [KERNEL [LONGEST [SECONDS]]]]]]; HEADS divides WIDTH, NEIGHBOURS > 1\n");
         return 2;
     }
     for (size_t n = SHORTEST; n <= s.longest; n *= 2)

@@ -35,8 +35,8 @@ static void add_token(float *to, const tfm_side_words *source, const float *weig
         if (source->of[j] != TFM_NO_WORD) to[source->of[j]] += weights[j];
 }
 
-/* The mean over a target word's tokens, which follow each other but for those of no word, of the sums over source words:
- * to [target][source]. */
+/* The mean over a target word's tokens, which follow each other but for those of no word, of the sums over source
+ * words: to [target][source]. */
 static void fill_words(float *to, const tfm_side_words *target, const tfm_side_words *source, const float *weights)
 {
     for (size_t i = 0; i < target->n * source->n; i++) to[i] = 0.0f;
@@ -194,7 +194,8 @@ static bool join_tokens(tfm_decoder *d, span parts, size_t rank, size_t number, 
     float *to = tfm_matrices_get(&a->joined, number, &rows, &cols);
     for (size_t i = 0; i < cells; i++) to[i] = 0.0f;
     for (size_t i = parts.first; i < parts.end; i++, col += m) {
-        const float *from = tfm_search_get(d->search, i, rank, &h) ? tfm_score_alignment(a->score, h.number, &n, &m) : NULL;
+        const float *from =
+            tfm_search_get(d->search, i, rank, &h) ? tfm_score_alignment(a->score, h.number, &n, &m) : NULL;
         m = d->sources.lines[i].size;
         for (size_t j = 0; from && j < n; j++, row++) memcpy(to + row * cols + col, from + j * m, m * sizeof *to);
     }

@@ -46,8 +46,8 @@ static tfm_status check_sizes(size_t m, size_t n, size_t d_k, size_t d_v, tfm_er
     const size_t most = (size_t)1 << 31;
 
     if (!m || !n || !d_k || !d_v || m > most || n > most || d_k > most || d_v > most)
-        return tfm_fail(error, TFM_E_INVALID, "n_queries %zu, n_keys %zu, d_k %zu, d_v %zu: each must be in 1..2147483648", m,
-                        n, d_k, d_v);
+        return tfm_fail(error, TFM_E_INVALID,
+                        "n_queries %zu, n_keys %zu, d_k %zu, d_v %zu: each must be in 1..2147483648", m, n, d_k, d_v);
     return TFM_OK;
 }
 

@@ -167,8 +167,8 @@ tfm_status tfm_decoder_attention(const float **weights, size_t *rows, size_t *co
     return TFM_OK;
 }
 
-tfm_status tfm_decoder_attention_all(const float **weights, size_t *shape, tfm_decoder *decoder, tfm_ids source, tfm_ids target,
-                                     uint32_t kind, tfm_error *error)
+tfm_status tfm_decoder_attention_all(const float **weights, size_t *shape, tfm_decoder *decoder, tfm_ids source,
+                                     tfm_ids target, uint32_t kind, tfm_error *error)
 {
     TFM_OWN_ARITHMETIC;
     tfm_status status;

@@ -49,7 +49,8 @@ tfm_status tfm_decoder_check_models(const tfm_model *const *models, const float 
 float tfm_decoder_log_weight(const float *weights, size_t n, size_t i);
 
 /* Is there a tokenizer, and are there lines? name: theirs, for the error. */
-tfm_status tfm_decoder_check_text(const tfm_decoder *d, const void *lines, size_t n, const char *name, tfm_error *error);
+tfm_status tfm_decoder_check_text(const tfm_decoder *d, const void *lines, size_t n, const char *name,
+                                  tfm_error *error);
 /* Tokens that a source may have, EOS counted. */
 size_t tfm_decoder_longest_source(const tfm_decoder *d);
 /* No line may be longer than the options and the model allow; here its number is known. */

@@ -61,7 +61,8 @@ static tfm_status count_placeholders(tfm_decoder *d, const tfm_request *r, tfm_e
 static tfm_status check_callbacks(const tfm_decoder *d, const tfm_request *r, tfm_error *error)
 {
     if ((!r->partial && !r->sentence) || (!d->terms.n_placeholders && !d->options.replace_unknown)) return TFM_OK;
-    return tfm_fail(error, TFM_E_UNSUPPORTED, "callbacks with %s, which changes texts when all are done: leave out one of them",
+    return tfm_fail(error, TFM_E_UNSUPPORTED,
+                    "callbacks with %s, which changes texts when all are done: leave out one of them",
                     d->terms.n_placeholders ? "placeholders" : "replace_unknown");
 }
 
@@ -116,7 +117,8 @@ static tfm_status run(tfm_decoder *d, const tfm_request *request, tfm_error *err
     if (!status) status = count_placeholders(d, &r, error);
     if (!status) status = check_callbacks(d, &r, error);
     if (!status) status = encode(&r.sources, &d->sources, d, tokenizer, r.lines, r.n, &source, error);
-    if (!status && n_terms) status = encode(&r.terms, &d->terms.encoded, d, target_side, r.term_lines, n_terms, &term, error);
+    if (!status && n_terms)
+        status = encode(&r.terms, &d->terms.encoded, d, target_side, r.term_lines, n_terms, &term, error);
     if (!n_terms) r.n_terms = NULL;
     const bool read = d->terms.n_placeholders || (n_terms && r.term_lines);
     if (!status && read) status = tfm_line_terms_take(&d->terms, &r, n_terms, target_side, error);

@@ -123,7 +123,8 @@ tfm_status tfm_decoder_join_line(tfm_decoder *d, size_t line, tfm_error *error)
     if (n == 1) return TFM_OK;
     for (size_t rank = 0; !status && rank < count; rank++) {
         const size_t begin = d->text_size;
-        for (size_t i = first; !status && i < first + n; i++) status = tfm_decoder_append_part(d, begin, i, rank, error);
+        for (size_t i = first; !status && i < first + n; i++)
+            status = tfm_decoder_append_part(d, begin, i, rank, error);
         if (!status) status = end_text(d, begin, number + rank, error);
     }
     if (!status) d->parts.results[line] = tfm_search_join(d->search, first, n);

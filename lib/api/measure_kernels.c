@@ -225,13 +225,14 @@ static const struct inner_loop {
 #define TILES "96 x 96 x 336, packed"
 #define HEAD(n) ROWS(4 * WIDTH + 5, (n) * (n)), ROWS(4 * 4, (n) * WIDTH)
 #define HEAD_BACKWARD(n) ROWS(10 * WIDTH + 7, (n) * (n)), ROWS(8 * 4, (n) * WIDTH)
-    {"gemm tile f32", TILES, tiles_f32, ROWS(2 * TFM_KC, BLOCK * BLOCK), ROWS(2 * TFM_KC + BLOCK, 4 * BLOCK)},
-    {"gemm tile bf16", TILES, tiles_bf16, ROWS(2 * TFM_KC, BLOCK * BLOCK), ROWS(TFM_KC + BLOCK, 4 * BLOCK)},
-    {"pack a f32", "96 x 336", pack_a_f32, 0, ROWS(8, BLOCK * TFM_KC)},
-    {"pack b f32", "336 x 96, transposed", pack_b_f32, 0, ROWS(8, BLOCK * TFM_KC)},
-    {"pack a bf16", "96 x 336", pack_a_bf16, 0, ROWS(6, BLOCK * TFM_KC)},
-    {"pack b bf16", "336 x 96, transposed", pack_b_bf16, 0, ROWS(6, BLOCK * TFM_KC)},
-    {"product int8", "96 x 16 x 512, packed", product_i8, ROWS(2 * D, BLOCK * PANEL), ROWS(D, BLOCK + PANEL) + 4.0 * BLOCK * PANEL},
+    {"gemm tile f32", TILES, tiles_f32, ROWS(2 * TFM_KC, BLOCK *BLOCK), ROWS(2 * TFM_KC + BLOCK, 4 * BLOCK)},
+    {"gemm tile bf16", TILES, tiles_bf16, ROWS(2 * TFM_KC, BLOCK *BLOCK), ROWS(TFM_KC + BLOCK, 4 * BLOCK)},
+    {"pack a f32", "96 x 336", pack_a_f32, 0, ROWS(8, BLOCK *TFM_KC)},
+    {"pack b f32", "336 x 96, transposed", pack_b_f32, 0, ROWS(8, BLOCK *TFM_KC)},
+    {"pack a bf16", "96 x 336", pack_a_bf16, 0, ROWS(6, BLOCK *TFM_KC)},
+    {"pack b bf16", "336 x 96, transposed", pack_b_bf16, 0, ROWS(6, BLOCK *TFM_KC)},
+    {"product int8", "96 x 16 x 512, packed", product_i8, ROWS(2 * D, BLOCK *PANEL),
+     ROWS(D, BLOCK + PANEL) + 4.0 * BLOCK *PANEL},
     {"quantize int8", "512", quantize_i8, ROWS(3, D), ROWS(5, D)},
     {"attention", "25 x 25 x 64", attention_short, HEAD(SHORT)},
     {"attention", "256 x 256 x 64", attention_long, HEAD(LONG)},

@@ -90,7 +90,8 @@ static tfm_status opened(bool open, tfm_error *error)
     return open ? TFM_OK : tfm_fail(error, TFM_E_NOMEM, "no memory for a metric");
 }
 
-static tfm_status open_bleu(tfm_metric *metric, const tfm_bleu_options *options, tfm_bleu_options *used, tfm_error *error)
+static tfm_status open_bleu(tfm_metric *metric, const tfm_bleu_options *options, tfm_bleu_options *used,
+                            tfm_error *error)
 {
     const tfm_status status = read_bleu(used, options, error);
     if (status != TFM_OK) return status;
@@ -141,7 +142,8 @@ tfm_status tfm_bleu(tfm_bleu_result *result, size_t struct_size, const tfm_text 
 }
 
 /* Scores the corpus; closes the metric. */
-static tfm_status judge(tfm_metric *metric, tfm_metric_result *result, size_t struct_size, const tfm_corpus *corpus, tfm_error *error)
+static tfm_status judge(tfm_metric *metric, tfm_metric_result *result, size_t struct_size, const tfm_corpus *corpus,
+                        tfm_error *error)
 {
     double stats[TFM_METRIC_STATS];
     tfm_metric_result full = {0};
@@ -164,7 +166,8 @@ tfm_status tfm_chrf(tfm_metric_result *result, size_t struct_size, const tfm_tex
 
     if (!result) return tfm_fail(error, TFM_E_INVALID, "result is NULL");
     const tfm_status status = open_chrf(&metric, options, error);
-    return status == TFM_OK ? judge(&metric, result, struct_size, &(tfm_corpus){hyps, n_hyps, refs, n_refs}, error) : status;
+    return status == TFM_OK ? judge(&metric, result, struct_size, &(tfm_corpus){hyps, n_hyps, refs, n_refs}, error)
+                            : status;
 }
 
 tfm_status tfm_ter(tfm_metric_result *result, size_t struct_size, const tfm_text *hyps, size_t n_hyps,
@@ -175,7 +178,8 @@ tfm_status tfm_ter(tfm_metric_result *result, size_t struct_size, const tfm_text
 
     if (!result) return tfm_fail(error, TFM_E_INVALID, "result is NULL");
     const tfm_status status = open_ter(&metric, options, error);
-    return status == TFM_OK ? judge(&metric, result, struct_size, &(tfm_corpus){hyps, n_hyps, refs, n_refs}, error) : status;
+    return status == TFM_OK ? judge(&metric, result, struct_size, &(tfm_corpus){hyps, n_hyps, refs, n_refs}, error)
+                            : status;
 }
 
 static tfm_status open_any(tfm_metric *metric, uint32_t kind, const void *options, tfm_error *error)
@@ -214,7 +218,8 @@ tfm_status tfm_compare(tfm_comparison *result, size_t struct_size, const tfm_tex
 static tfm_status too_many(const tfm_parseval_result *sums, const tfm_parse_rules *rules, size_t line, tfm_error *error)
 {
     return tfm_fail(error, TFM_E_INVALID,
-                    "line %zu is error %llu, more than MAX_ERROR %u lets pass: are these parses of these sentences?", line, (unsigned long long)sums->errors[0], rules->max_errors);
+                    "line %zu is error %llu, more than MAX_ERROR %u lets pass: are these parses of these sentences?",
+                    line, (unsigned long long)sums->errors[0], rules->max_errors);
 }
 
 static tfm_status compare_parses(tfm_parseval_state *state, tfm_parseval_result *full, tfm_parseval_row *rows,

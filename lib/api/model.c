@@ -231,7 +231,8 @@ void tfm_load_options_init(tfm_load_options *options, size_t struct_size)
 }
 
 /* Of whatever kind it is. */
-static tfm_status open_file(tfm_model_file *file, const char *path, bool verify, const tfm_allocator *a, tfm_error *error)
+static tfm_status open_file(tfm_model_file *file, const char *path, bool verify, const tfm_allocator *a,
+                            tfm_error *error)
 {
     bool foreign;
 
@@ -269,7 +270,8 @@ tfm_status tfm_model_load(tfm_model **out, const char *path, const tfm_load_opti
 tfm_status tfm_model_need_floats(const tfm_model *model, const char *purpose, tfm_error *error)
 {
     if (model->data) return TFM_OK;
-    return tfm_fail(error, TFM_E_UNSUPPORTED, "the model is quantised to int8: %s the float32 model that it was made of", purpose);
+    return tfm_fail(error, TFM_E_UNSUPPORTED,
+                    "the model is quantised to int8: %s the float32 model that it was made of", purpose);
 }
 
 static tfm_status save_floats(const tfm_model *m, const char *path, tfm_text tokenizer, tfm_error *error)
@@ -306,7 +308,8 @@ tfm_status tfm_model_save_as(const tfm_model *model, const char *path, uint32_t 
     if (model->tokenizer) status = tfm_tokenizer_to_text(model->tokenizer, &text, error);
     const tfm_text tokenizer = {text.data, text.size};
     if (status == TFM_OK)
-        status = dtype == TFM_DTYPE_INT8 ? save_int8(model, path, tokenizer, error) : save_floats(model, path, tokenizer, error);
+        status = dtype == TFM_DTYPE_INT8 ? save_int8(model, path, tokenizer, error)
+                                         : save_floats(model, path, tokenizer, error);
     tfm_buffer_free(&text);
     return status;
 }
@@ -322,11 +325,12 @@ tfm_status tfm_model_export(const tfm_model *model, const char *path, uint32_t f
 
     if (!model || !path) return tfm_fail(error, TFM_E_INVALID, "%s is NULL", model ? "path" : "model");
     if (format != TFM_EXPORT_MARIAN && format != TFM_EXPORT_HUGGING_FACE)
-        return tfm_fail(error, TFM_E_INVALID, "format is %u, not Marian (%d) or Hugging Face (%d)", format, TFM_EXPORT_MARIAN,
-                        TFM_EXPORT_HUGGING_FACE);
+        return tfm_fail(error, TFM_E_INVALID, "format is %u, not Marian (%d) or Hugging Face (%d)", format,
+                        TFM_EXPORT_MARIAN, TFM_EXPORT_HUGGING_FACE);
     const tfm_status status = tfm_model_need_floats(model, "export", error);
     if (status != TFM_OK) return status;
-    return (format == TFM_EXPORT_MARIAN ? tfm_marian_save : tfm_hugging_face_save)(path, &model->weights, model->data, error);
+    return (format == TFM_EXPORT_MARIAN ? tfm_marian_save : tfm_hugging_face_save)(path, &model->weights, model->data,
+                                                                                   error);
 }
 
 uint32_t tfm_model_dtype(const tfm_model *model)

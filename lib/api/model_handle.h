@@ -6,7 +6,9 @@
 #include "model/inference_store.h"
 #include "model/model_file.h"
 
-enum { TFM_POSITION_ROWS = 256 }; /* sinusoids made with the model, for most sentences; a decoder makes more when it needs them */
+enum {
+    TFM_POSITION_ROWS = 256
+}; /* sinusoids made with the model, for most sentences; a decoder makes more when it needs them */
 
 struct tfm_model {
     tfm_allocator allocator;

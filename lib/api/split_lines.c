@@ -13,13 +13,14 @@ typedef struct mark {
 } mark;
 
 static const mark marks[] = {
-    {'.', END, false},     {'!', END, false},     {'?', END, false},     {0x2026, END, false},  {0x061F, END, false},
-    {0x06D4, END, false},  {0x0964, END, false},  {0x3002, END, true},   {0xFF01, END, true},   {0xFF1F, END, true},
-    {0xFF61, END, true},   {',', PAUSE, false},   {';', PAUSE, false},   {':', PAUSE, false},   {0x2013, PAUSE, false},
-    {0x2014, PAUSE, false}, {0x060C, PAUSE, false}, {0x061B, PAUSE, false}, {0x3001, PAUSE, true}, {0xFF0C, PAUSE, true},
-    {0xFF1A, PAUSE, true}, {0xFF1B, PAUSE, true}, {'"', 0, false},       {'\'', 0, false},      {')', 0, false},
-    {']', 0, false},       {0xBB, 0, false},      {0x2019, 0, false},    {0x201D, 0, false},    {0x300D, 0, true},
-    {0x300F, 0, true},     {0xFF09, 0, true},
+    {'.', END, false},      {'!', END, false},      {'?', END, false},      {0x2026, END, false},
+    {0x061F, END, false},   {0x06D4, END, false},   {0x0964, END, false},   {0x3002, END, true},
+    {0xFF01, END, true},    {0xFF1F, END, true},    {0xFF61, END, true},    {',', PAUSE, false},
+    {';', PAUSE, false},    {':', PAUSE, false},    {0x2013, PAUSE, false}, {0x2014, PAUSE, false},
+    {0x060C, PAUSE, false}, {0x061B, PAUSE, false}, {0x3001, PAUSE, true},  {0xFF0C, PAUSE, true},
+    {0xFF1A, PAUSE, true},  {0xFF1B, PAUSE, true},  {'"', 0, false},        {'\'', 0, false},
+    {')', 0, false},        {']', 0, false},        {0xBB, 0, false},       {0x2019, 0, false},
+    {0x201D, 0, false},     {0x300D, 0, true},      {0x300F, 0, true},      {0xFF09, 0, true},
 };
 
 /* The mark that the text read so far ends with. */

@@ -15,7 +15,8 @@ typedef struct tfm_parts {
     size_t *results;   /* [n_lines] where the search has them; SIZE_MAX: not joined */
     tfm_ids *prefixes; /* [n] that of the line for its first part, else none        */
     size_t *n_terms;   /* [n] the same                                              */
-    size_t text_capacity, line_capacity, first_capacity, left_capacity, result_capacity, prefix_capacity, n_terms_capacity;
+    size_t text_capacity, line_capacity, first_capacity, left_capacity, result_capacity, prefix_capacity,
+        n_terms_capacity;
     tfm_encoded trial;
 } tfm_parts;
 

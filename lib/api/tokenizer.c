@@ -36,8 +36,8 @@ static tfm_status check_options(const tfm_tokenizer_options *o, tfm_error *error
     if (o->kind == TFM_TOKENIZER_BERT)
         return tfm_fail(error, TFM_E_UNSUPPORTED, "word-pieces of BERT are not learned here: read a vocab.txt");
     if (o->kind != TFM_TOKENIZER_BPE && o->kind != TFM_TOKENIZER_WORDPIECE && o->kind != TFM_TOKENIZER_SUBWORD_NMT)
-        return tfm_fail(error, TFM_E_UNSUPPORTED, "kind is %u, only %d, %d and %d are learned", o->kind, TFM_TOKENIZER_BPE,
-                        TFM_TOKENIZER_SUBWORD_NMT, TFM_TOKENIZER_WORDPIECE);
+        return tfm_fail(error, TFM_E_UNSUPPORTED, "kind is %u, only %d, %d and %d are learned", o->kind,
+                        TFM_TOKENIZER_BPE, TFM_TOKENIZER_SUBWORD_NMT, TFM_TOKENIZER_WORDPIECE);
     if (o->reserved) return tfm_fail(error, TFM_E_UNSUPPORTED, "reserved is %u, not 0", o->reserved);
     if (!o->min_frequency) return tfm_fail(error, TFM_E_INVALID, "min_frequency is 0, must be at least 1");
     if (o->kind == TFM_TOKENIZER_BPE &&
@@ -167,7 +167,8 @@ static tfm_status check_restriction(const tfm_tokenizer *t, const char *path, ui
                                     const tfm_text *glossaries, size_t n, tfm_error *error)
 {
     if (!t) return tfm_fail(error, TFM_E_INVALID, "tokenizer is NULL");
-    if (t->target) return tfm_fail(error, TFM_E_INVALID, "the tokenizer is a pair: restrict each side, and pair them then");
+    if (t->target)
+        return tfm_fail(error, TFM_E_INVALID, "the tokenizer is a pair: restrict each side, and pair them then");
     if (t->kind != TFM_TOKENIZER_SUBWORD_NMT)
         return tfm_fail(error, TFM_E_INVALID,
                         "only tokenizers of the kind subword-nmt can be restricted, this one is of the kind %s",
@@ -277,7 +278,8 @@ tfm_status tfm_tokenizer_export(const tfm_tokenizer *tokenizer, const char *code
         return tfm_fail(error, TFM_E_INVALID, "%s is NULL", tokenizer ? "codes_path" : "tokenizer");
     if (tokenizer->target)
         return tfm_fail(error, TFM_E_INVALID, "the tokenizer is a pair, such a file holds one: export each side");
-    if (tokenizer->kind == TFM_TOKENIZER_WORDPIECE) return write_file(tokenizer, codes_path, tfm_wordpiece_write, error);
+    if (tokenizer->kind == TFM_TOKENIZER_WORDPIECE)
+        return write_file(tokenizer, codes_path, tfm_wordpiece_write, error);
     if (tokenizer->kind != TFM_TOKENIZER_SUBWORD_NMT)
         return tfm_fail(
             error, TFM_E_INVALID,

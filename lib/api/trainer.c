@@ -114,7 +114,8 @@ static tfm_status hand_over(tfm_trainer **out, tfm_trainer *t, tfm_status status
     return status;
 }
 
-tfm_status tfm_trainer_create(tfm_trainer **out, const tfm_model *model, const tfm_trainer_options *options, tfm_error *error)
+tfm_status tfm_trainer_create(tfm_trainer **out, const tfm_model *model, const tfm_trainer_options *options,
+                              tfm_error *error)
 {
     TFM_OWN_ARITHMETIC;
     tfm_trainer *t = NULL;
@@ -126,7 +127,8 @@ tfm_status tfm_trainer_create(tfm_trainer **out, const tfm_model *model, const t
     status = tfm_model_need_floats(model, "train", error);
     if (status == TFM_OK) status = begin(&t, options, error);
     if (status == TFM_OK)
-        status = tfm_training_create(&t->training, &model->weights.options, model->data, &t->options, &t->allocator, error);
+        status =
+            tfm_training_create(&t->training, &model->weights.options, model->data, &t->options, &t->allocator, error);
     if (status == TFM_OK && model->tokenizer)
         status = tfm_tokenizer_copy(&t->tokenizer, model->tokenizer, &t->allocator, error);
     if (status == TFM_OK) status = check_merges(t, error);
@@ -136,11 +138,12 @@ tfm_status tfm_trainer_create(tfm_trainer **out, const tfm_model *model, const t
 /* Adam takes the root of v. */
 static tfm_status check_moments(const tfm_training *t, const char *path, tfm_error *error)
 {
-    const tfm_parameter_plan *m = tfm_weights_odd(&t->weights, t->m, -FLT_MAX), *v = tfm_weights_odd(&t->weights, t->v, 0.0f);
+    const tfm_parameter_plan *m = tfm_weights_odd(&t->weights, t->m, -FLT_MAX),
+                             *v = tfm_weights_odd(&t->weights, t->v, 0.0f);
 
     if (!m && !v) return TFM_OK;
-    return tfm_fail(error, TFM_E_INVALID, "%.120s: the %s moment of %s has a value that is %s", path, m ? "first" : "second",
-                    m ? m->name : v->name, m ? "not finite" : "negative or not finite");
+    return tfm_fail(error, TFM_E_INVALID, "%.120s: the %s moment of %s has a value that is %s", path,
+                    m ? "first" : "second", m ? m->name : v->name, m ? "not finite" : "negative or not finite");
 }
 
 /* Everything that a checkpoint holds, into a new handle. */
@@ -149,11 +152,13 @@ static tfm_status restore(tfm_trainer *t, const tfm_model_file *file, const char
     tfm_status status;
 
     if (!file->trainer.size)
-        return tfm_fail(error, TFM_E_FORMAT, "%.120s is a model, not a checkpoint: train from it without resuming", path);
+        return tfm_fail(error, TFM_E_FORMAT, "%.120s is a model, not a checkpoint: train from it without resuming",
+                        path);
     if (!file->data) return tfm_fail(error, TFM_E_FORMAT, "%.120s is quantised, not a checkpoint", path);
     status = tfm_checkpoint_from_json(&t->resumed, file->trainer, error);
     if (status == TFM_OK)
-        status = tfm_training_create(&t->training, &file->weights.options, file->data, &t->options, &t->allocator, error);
+        status =
+            tfm_training_create(&t->training, &file->weights.options, file->data, &t->options, &t->allocator, error);
     if (status == TFM_OK) status = tfm_model_file_moment(file, "m", t->training.m, error);
     if (status == TFM_OK) status = tfm_model_file_moment(file, "v", t->training.v, error);
     if (status == TFM_OK) status = check_moments(&t->training, path, error);
@@ -170,7 +175,8 @@ static tfm_status restore(tfm_trainer *t, const tfm_model_file *file, const char
     return TFM_OK;
 }
 
-tfm_status tfm_trainer_resume(tfm_trainer **out, const char *checkpoint, const tfm_trainer_options *options, tfm_error *error)
+tfm_status tfm_trainer_resume(tfm_trainer **out, const char *checkpoint, const tfm_trainer_options *options,
+                              tfm_error *error)
 {
     TFM_OWN_ARITHMETIC;
     tfm_model_file file = {0};
@@ -243,7 +249,8 @@ static tfm_status save(void *user, const char *path, tfm_error *error)
 static tfm_status check_ready(const tfm_trainer *t, tfm_error *error)
 {
     if (!t) return tfm_fail(error, TFM_E_INVALID, "trainer is NULL");
-    if (!t->training.data.n_pairs) return tfm_fail(error, TFM_E_INVALID, "the trainer has no data: call tfm_trainer_set_data()");
+    if (!t->training.data.n_pairs)
+        return tfm_fail(error, TFM_E_INVALID, "the trainer has no data: call tfm_trainer_set_data()");
     return TFM_OK;
 }
 

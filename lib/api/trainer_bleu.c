@@ -1,8 +1,8 @@
 /* The validation BLEU of a training, which needs trainer and decoder. */
 #include "api/trainer_handle.h"
 
-static tfm_status translate(tfm_trainer *t, const tfm_text *sources, const tfm_text *targets, tfm_text *hyps, double *bleu,
-                            tfm_decoder *decoder, tfm_error *error)
+static tfm_status translate(tfm_trainer *t, const tfm_text *sources, const tfm_text *targets, tfm_text *hyps,
+                            double *bleu, tfm_decoder *decoder, tfm_error *error)
 {
     tfm_bleu_options options;
     tfm_bleu_result result;

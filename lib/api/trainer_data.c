@@ -16,15 +16,18 @@ size_t tfm_trainer_length(const tfm_trainer *t, size_t most)
     return o->positions == TFM_POSITIONS_LEARNED && rows < most ? rows : most;
 }
 
-tfm_status tfm_trainer_encode(tfm_trainer *t, const tfm_text *sources, const tfm_text *targets, size_t n, tfm_error *error)
+tfm_status tfm_trainer_encode(tfm_trainer *t, const tfm_text *sources, const tfm_text *targets, size_t n,
+                              tfm_error *error)
 {
     tfm_status status;
 
     if (!t || !sources || !targets)
         return tfm_fail(error, TFM_E_INVALID, "%s is NULL", !t ? "trainer" : !sources ? "sources" : "targets");
     if (!t->tokenizer) return tfm_fail(error, TFM_E_INVALID, "the model has no tokenizer: give ids");
-    const tfm_encode_rules source = {"source line", t->options.replace_invalid, true, tfm_config_end(&t->training.weights.options, true), false};
-    const tfm_encode_rules target = {"target line", t->options.replace_invalid, true, tfm_config_end(&t->training.weights.options, false), false};
+    const tfm_encode_rules source = {"source line", t->options.replace_invalid, true,
+                                     tfm_config_end(&t->training.weights.options, true), false};
+    const tfm_encode_rules target = {"target line", t->options.replace_invalid, true,
+                                     tfm_config_end(&t->training.weights.options, false), false};
     status = tfm_encode_lines(&t->sources, t->tokenizer, sources, n, &source, error);
     if (status == TFM_OK)
         status = tfm_encode_lines(&t->targets, tfm_tokenizer_target(t->tokenizer), targets, n, &target, error);
@@ -43,11 +46,12 @@ static int32_t unknown_id(const tfm_tokenizer *tokenizer)
 static tfm_status check_ids(tfm_ids ids, uint32_t vocab, size_t pair, const char *side, int32_t unknown,
                             tfm_data_report *report, tfm_error *error)
 {
-    if (ids.size && !ids.data) return tfm_fail(error, TFM_E_INVALID, "%s %zu has %zu ids at NULL", side, pair + 1, ids.size);
+    if (ids.size && !ids.data)
+        return tfm_fail(error, TFM_E_INVALID, "%s %zu has %zu ids at NULL", side, pair + 1, ids.size);
     for (size_t i = 0; i < ids.size; i++) {
         if (ids.data[i] < 0 || (uint32_t)ids.data[i] >= vocab)
-            return tfm_fail(error, TFM_E_INVALID, "%s %zu: id %zu is %d, the vocabulary has %u", side, pair + 1, i, ids.data[i],
-                            vocab);
+            return tfm_fail(error, TFM_E_INVALID, "%s %zu: id %zu is %d, the vocabulary has %u", side, pair + 1, i,
+                            ids.data[i], vocab);
         report->unknown += ids.data[i] == unknown;
     }
     return TFM_OK;
@@ -63,8 +67,8 @@ static bool is_too_long(tfm_ids source, tfm_ids target, size_t longest)
     return source.size > longest || target.size > longest;
 }
 
-tfm_status tfm_trainer_add_pairs(const tfm_trainer *t, tfm_dataset *data, const tfm_ids *sources, const tfm_ids *targets,
-                                 size_t n, size_t longest, tfm_data_report *r, tfm_error *error)
+tfm_status tfm_trainer_add_pairs(const tfm_trainer *t, tfm_dataset *data, const tfm_ids *sources,
+                                 const tfm_ids *targets, size_t n, size_t longest, tfm_data_report *r, tfm_error *error)
 {
     const tfm_model_options *o = &t->training.weights.options;
     const int32_t unknown = unknown_id(t->tokenizer), target_unknown = unknown_id(tfm_tokenizer_target(t->tokenizer));
@@ -117,8 +121,8 @@ static bool keep_text(tfm_texts *texts, tfm_text source, tfm_text target, const 
     return !texts->bytes.bad;
 }
 
-tfm_status tfm_trainer_keep_text(const tfm_trainer *t, tfm_texts *texts, const tfm_text *sources, const tfm_text *targets,
-                                 size_t n, size_t longest, tfm_error *error)
+tfm_status tfm_trainer_keep_text(const tfm_trainer *t, tfm_texts *texts, const tfm_text *sources,
+                                 const tfm_text *targets, size_t n, size_t longest, tfm_error *error)
 {
     const tfm_ids *s = t->sources.lines, *g = t->targets.lines;
 
@@ -152,7 +156,8 @@ static tfm_status accept(tfm_trainer *t, tfm_dataset *data, tfm_data_report *r, 
 
     if (!data->n_pairs)
         return tfm_fail(error, TFM_E_INVALID, "no training pair is left: %llu blank, %llu longer than %zu tokens",
-                        (unsigned long long)r->blank, (unsigned long long)r->too_long, tfm_trainer_length(t, t->options.max_length));
+                        (unsigned long long)r->blank, (unsigned long long)r->too_long,
+                        tfm_trainer_length(t, t->options.max_length));
     tfm_trainer_describe(t, data, &state);
     if (t->is_resumed) {
         status = tfm_checkpoint_compare(&t->resumed, &state, error);
@@ -182,8 +187,8 @@ static void swap(tfm_texts *a, tfm_texts *b)
 }
 
 /* texts: of all pairs, to be cut anew for each epoch; empty: ids stay as they are. Kept in t->train. */
-static tfm_status set_data(tfm_trainer *t, const tfm_ids *sources, const tfm_ids *targets, size_t n, const tfm_texts *texts,
-                           tfm_data_report *report, size_t struct_size, tfm_error *error)
+static tfm_status set_data(tfm_trainer *t, const tfm_ids *sources, const tfm_ids *targets, size_t n,
+                           const tfm_texts *texts, tfm_data_report *report, size_t struct_size, tfm_error *error)
 {
     tfm_texts unused = *texts;
     tfm_data_report r = {0};
@@ -191,7 +196,8 @@ static tfm_status set_data(tfm_trainer *t, const tfm_ids *sources, const tfm_ids
     tfm_status status = tfm_dataset_create(&data, &t->allocator, error);
 
     if (status == TFM_OK)
-        status = tfm_trainer_add_pairs(t, &data, sources, targets, n, tfm_trainer_length(t, t->options.max_length), &r, error);
+        status = tfm_trainer_add_pairs(t, &data, sources, targets, n, tfm_trainer_length(t, t->options.max_length), &r,
+                                       error);
     swap(&t->train, &unused);
     if (status == TFM_OK && t->train.n) status = tfm_trainer_drop_merges(t, &data, error);
     if (status == TFM_OK) status = accept(t, &data, &r, error);
@@ -210,8 +216,10 @@ tfm_status tfm_trainer_set_data(tfm_trainer *t, const tfm_text *sources, const t
     tfm_status status = tfm_trainer_encode(t, sources, targets, n_pairs, error);
 
     if (status == TFM_OK && tfm_trainer_drops_merges(t))
-        status = tfm_trainer_keep_text(t, &texts, sources, targets, n_pairs, tfm_trainer_length(t, t->options.max_length), error);
-    if (status == TFM_OK) status = set_data(t, t->sources.lines, t->targets.lines, n_pairs, &texts, report, struct_size, error);
+        status = tfm_trainer_keep_text(t, &texts, sources, targets, n_pairs,
+                                       tfm_trainer_length(t, t->options.max_length), error);
+    if (status == TFM_OK)
+        status = set_data(t, t->sources.lines, t->targets.lines, n_pairs, &texts, report, struct_size, error);
     else if (t) tfm_texts_free(&texts, &t->allocator);
     if (t) {
         tfm_encoded_free(&t->sources);
@@ -228,7 +236,8 @@ tfm_status tfm_trainer_set_data_ids(tfm_trainer *t, const tfm_ids *sources, cons
     if (!t || !sources || !targets)
         return tfm_fail(error, TFM_E_INVALID, "%s is NULL", !t ? "trainer" : !sources ? "sources" : "targets");
     if (tfm_trainer_drops_merges(t))
-        return tfm_fail(error, TFM_E_INVALID, "dropout of merges needs text, but the data are ids: set bpe_dropout_source and "
+        return tfm_fail(error, TFM_E_INVALID,
+                        "dropout of merges needs text, but the data are ids: set bpe_dropout_source and "
                         "bpe_dropout_target to 0");
     return set_data(t, sources, targets, n_pairs, &(tfm_texts){0}, report, struct_size, error);
 }
@@ -250,8 +259,11 @@ tfm_status tfm_trainer_set_valid(tfm_trainer *t, const tfm_text *sources, const 
         status = tfm_fail(error, TFM_E_INVALID, "%llu validation pairs have more than %zu tokens on a side",
                           (unsigned long long)r.too_long, tfm_trainer_length(t, VALID_LENGTH));
     if (status == TFM_OK && !data.n_pairs)
-        status = tfm_fail(error, TFM_E_INVALID, "no validation pair is left: %llu are blank", (unsigned long long)r.blank);
-    if (status == TFM_OK && t->options.valid_bleu) status = tfm_trainer_keep_text(t, &texts, sources, targets, n_pairs, tfm_trainer_length(t, VALID_LENGTH), error);
+        status =
+            tfm_fail(error, TFM_E_INVALID, "no validation pair is left: %llu are blank", (unsigned long long)r.blank);
+    if (status == TFM_OK && t->options.valid_bleu)
+        status =
+            tfm_trainer_keep_text(t, &texts, sources, targets, n_pairs, tfm_trainer_length(t, VALID_LENGTH), error);
     if (status == TFM_OK) status = tfm_training_set_valid(&t->training, &data, error);
     tfm_dataset_destroy(&data);
     if (t) {

@@ -35,8 +35,8 @@ bool tfm_trainer_drops_merges(const tfm_trainer *t)
 }
 
 /* Writes the ids of one text behind the others of its side. What gets too long is cut without dropout. */
-static tfm_status draw_text(const tfm_trainer *t, tfm_side *side, size_t pair, uint64_t epoch, bool source, tfm_text text,
-                            tfm_error *error)
+static tfm_status draw_text(const tfm_trainer *t, tfm_side *side, size_t pair, uint64_t epoch, bool source,
+                            tfm_text text, tfm_error *error)
 {
     const uint64_t seed = t->options.seed, stream = stream_of(epoch, pair, source);
     const size_t most = tfm_trainer_length(t, t->options.max_length) - added(t, source);
@@ -72,8 +72,8 @@ static tfm_status draw(void *user, tfm_dataset *data, uint64_t epoch, tfm_error 
 }
 
 /* The most tokens that a text may be in any epoch: without merges it has the most, unless those are too many. */
-static tfm_status most_of(const tfm_trainer *t, const tfm_side *side, size_t pair, bool source, tfm_text text, size_t *most,
-                          tfm_error *error)
+static tfm_status most_of(const tfm_trainer *t, const tfm_side *side, size_t pair, bool source, tfm_text text,
+                          size_t *most, tfm_error *error)
 {
     const size_t limit = tfm_trainer_length(t, t->options.max_length);
     tfm_status status = TFM_OK;

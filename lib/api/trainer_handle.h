@@ -39,13 +39,15 @@ void tfm_trainer_describe(const tfm_trainer *t, const tfm_dataset *data, tfm_che
 /* The most tokens a side may have: most, or fewer where positions are learned. */
 size_t tfm_trainer_length(const tfm_trainer *t, size_t most);
 /* Encodes both sides into t->sources and t->targets. */
-tfm_status tfm_trainer_encode(tfm_trainer *t, const tfm_text *sources, const tfm_text *targets, size_t n, tfm_error *error);
+tfm_status tfm_trainer_encode(tfm_trainer *t, const tfm_text *sources, const tfm_text *targets, size_t n,
+                              tfm_error *error);
 /* Appends the pairs that are neither blank nor too long, and counts. */
-tfm_status tfm_trainer_add_pairs(const tfm_trainer *t, tfm_dataset *data, const tfm_ids *sources, const tfm_ids *targets,
-                                 size_t n, size_t longest, tfm_data_report *report, tfm_error *error);
+tfm_status tfm_trainer_add_pairs(const tfm_trainer *t, tfm_dataset *data, const tfm_ids *sources,
+                                 const tfm_ids *targets, size_t n, size_t longest, tfm_data_report *report,
+                                 tfm_error *error);
 /* Appends the text of the pairs encoded in t->sources and t->targets that tfm_trainer_add_pairs() takes. */
-tfm_status tfm_trainer_keep_text(const tfm_trainer *t, tfm_texts *texts, const tfm_text *sources, const tfm_text *targets,
-                                 size_t n, size_t longest, tfm_error *error);
+tfm_status tfm_trainer_keep_text(const tfm_trainer *t, tfm_texts *texts, const tfm_text *sources,
+                                 const tfm_text *targets, size_t n, size_t longest, tfm_error *error);
 /* Whether options ask for dropout of merges. */
 bool tfm_trainer_drops_merges(const tfm_trainer *t);
 /* Lets data be drawn for each epoch from t->train, which has its text. */

@@ -1,6 +1,6 @@
 /*
- * Gradient buffers: where they lie while the tape is walked back. They stand on top of the arena, behind the values of the
- * forward pass; one that is given back leaves a gap, and the next one takes the smallest gap that it fits in.
+ * Gradient buffers: where they lie while the tape is walked back. They stand on top of the arena, behind the values of
+ * the forward pass; one that is given back leaves a gap, and the next one takes the smallest gap that it fits in.
  */
 #include "autograd/run.h"
 
@@ -32,7 +32,8 @@ static size_t best_gap(const tfm_run *run, size_t bytes)
     size_t best = run->n_gaps;
 
     for (size_t i = 0; i < run->n_gaps; i++)
-        if (run->gaps[i].bytes >= bytes && (best == run->n_gaps || run->gaps[i].bytes < run->gaps[best].bytes)) best = i;
+        if (run->gaps[i].bytes >= bytes && (best == run->n_gaps || run->gaps[i].bytes < run->gaps[best].bytes))
+            best = i;
     return best;
 }
 

@@ -31,7 +31,8 @@ static void forward_rows(const void *args, size_t begin, size_t end, size_t thre
         float *sum = a->sum->data + r * d;
         if (a->s) p->kernels->add_dropped(sum, a->x->data + r * d, a->s->data + r * d, d, &a->dropout, (uint32_t)r);
         if (a->y)
-            p->kernels->layer_norm(a->y->data + r * d, a->stats + 2 * r, sum, a->norm->gamma, a->norm->beta, d, a->norm->eps);
+            p->kernels->layer_norm(a->y->data + r * d, a->stats + 2 * r, sum, a->norm->gamma, a->norm->beta, d,
+                                   a->norm->eps);
     }
 }
 
@@ -73,8 +74,8 @@ static void parameter_columns(const void *args, size_t begin, size_t end, size_t
 }
 
 /*
- * Where the gradient of x + s is made. It is that of x and, masked, of s: it is only copied where x has one from elsewhere
- * already.
+ * Where the gradient of x + s is made. It is that of x and, masked, of s: it is only copied where x has one from
+ * elsewhere already.
  */
 static void place_gradients(tfm_run *run, pass *p)
 {

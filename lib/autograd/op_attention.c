@@ -114,7 +114,8 @@ static double count_flops(const tfm_attend *t)
     double pairs = 0.0;
 
     for (size_t s = 0; s < t->queries.n; s++)
-        pairs += (double)(t->queries.offset[s + 1] - t->queries.offset[s]) * (double)(t->keys.offset[s + 1] - t->keys.offset[s]);
+        pairs += (double)(t->queries.offset[s + 1] - t->queries.offset[s]) *
+                 (double)(t->keys.offset[s + 1] - t->keys.offset[s]);
     return 2.0 * pairs * (double)t->n_heads * (double)(t->d_k + t->d_v);
 }
 

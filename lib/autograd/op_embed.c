@@ -52,7 +52,8 @@ static void scatter_columns(const void *args, size_t begin, size_t end, size_t t
     for (size_t r = 0; r < a->y->rows; r++) {
         float *dy = a->y->grad + r * d + begin;
         if (a->dropout.threshold) p->run->kernels->dropout(dy, dy, n, &a->dropout, (uint32_t)r, begin);
-        if (a->e.ids[r] >= 0) p->run->kernels->axpby(a->e.d_table + (size_t)a->e.ids[r] * d + begin, a->e.scale, dy, 1.0f, n);
+        if (a->e.ids[r] >= 0)
+            p->run->kernels->axpby(a->e.d_table + (size_t)a->e.ids[r] * d + begin, a->e.scale, dy, 1.0f, n);
         if (a->e.d_position) p->run->kernels->add(a->e.d_position + a->e.positions[r] * d + begin, dy, n);
     }
 }

@@ -37,7 +37,8 @@ static void loss_rows(const void *args, size_t begin, size_t end, size_t thread)
         float *z = c->logits + r * vocab;
         const size_t label = (size_t)c->loss->labels[c->first + r];
         const double z_label = (double)z[label];
-        const float lse = c->gradient ? kernels->exponentials(z, vocab, &sum, &total) : kernels->log_sum_exp(z, vocab, &sum);
+        const float lse =
+            c->gradient ? kernels->exponentials(z, vocab, &sum, &total) : kernels->log_sum_exp(z, vocab, &sum);
 
         c->row_nll[r] = (double)lse - z_label;
         c->row_loss[r] = (double)lse - q_label * z_label - base * (sum - z_label);

@@ -1,6 +1,6 @@
 /*
- * The operations of the model. Each writes its output value, and its backward adds to the gradients of its inputs and of its
- * weights. Output first; weights are lent; float32.
+ * The operations of the model. Each writes its output value, and its backward adds to the gradients of its inputs and
+ * of its weights. Output first; weights are lent; float32.
  */
 #ifndef TFM_OPS_H
 #define TFM_OPS_H
@@ -42,17 +42,19 @@ void tfm_op_embed(tfm_run *run, tfm_value *y, const tfm_embed *embed);
 /* y = x W^T + b (3.2.2); with relu: max(0, .), then dropout (3.3). */
 void tfm_op_linear(tfm_run *run, tfm_value *y, tfm_value *x, const tfm_linear *w, bool relu, float rate, uint32_t site);
 
-/* y = dropout(f(x)), f one of TFM_ACTIVATION_* but ReLU, or nothing; x has no other consumer. y may lie over x when nothing records. */
+/* y = dropout(f(x)), f one of TFM_ACTIVATION_* but ReLU, or nothing; x has no other consumer. y may lie over x when
+ * nothing records. */
 enum { TFM_NO_ACTIVATION = 255 };
 void tfm_op_activate(tfm_run *run, tfm_value *y, tfm_value *x, uint32_t activation, float rate, uint32_t site);
 
-/* The product of a linear layer by itself, for operations that hold one: y [rows][out] of x [rows][in]. dropout may be NULL. */
+/* The product of a linear layer by itself, for operations that hold one: y [rows][out] of x [rows][in]. dropout may be
+ * NULL. */
 void tfm_linear_product(tfm_run *run, float *y, const float *x, size_t rows, const tfm_linear *w, bool relu,
                         const tfm_dropout *dropout);
 
 /*
- * y = x W^T + b where y is too large to be kept: strips of its columns are made one after the other and used at once, by several threads.
- * Strips begin at multiples of TFM_STRIP_UNIT columns. Inference only; x has rows.
+ * y = x W^T + b where y is too large to be kept: strips of its columns are made one after the other and used at once,
+ * by several threads. Strips begin at multiples of TFM_STRIP_UNIT columns. Inference only; x has rows.
  */
 enum { TFM_STRIP_UNIT = 1024 };
 typedef struct tfm_strip {

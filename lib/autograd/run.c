@@ -64,7 +64,8 @@ void tfm_run_product(tfm_run *run, const tfm_gemm *gemm)
     if (!tfm_run_measuring(run)) tfm_gemm_run(run->kernels, run->pool, run->scratch, &g);
 }
 
-/* The n-th value. A chunk that cannot be had is remembered in bad, and the first value serves in its stead while measuring. */
+/* The n-th value. A chunk that cannot be had is remembered in bad, and the first value serves in its stead while
+ * measuring. */
 static tfm_value *value_slot(tfm_run *run)
 {
     struct tfm_value_chunk **c = &run->chunks;
@@ -221,7 +222,9 @@ void tfm_run_rows(tfm_run *run, tfm_rows_fn *fn, const void *args, size_t rows, 
 
 tfm_dropout tfm_run_dropout(const tfm_run *run, float rate, uint32_t site)
 {
-    const uint32_t rounded = (uint32_t)(rate * 65536.0f + 0.5f), threshold = !run->training ? 0 : rounded < 65535 ? rounded : 65535;
+    const uint32_t rounded = (uint32_t)(rate * 65536.0f + 0.5f), threshold = !run->training    ? 0
+                                                                             : rounded < 65535 ? rounded
+                                                                                               : 65535;
 
     return (tfm_dropout){.key = {run->key[0], run->key[1]},
                          .batch = run->batch,

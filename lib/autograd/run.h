@@ -1,9 +1,10 @@
 /*
  * One execution of the model: values, the tape, and the memory plan.
  *
- * A forward pass is written once and executed in three ways: measuring (the arena has no memory: operations only reserve
- * room), inference (no tape: temporary values are released as soon as their layer is done) and training (operations put
- * what their backward needs on the tape). A step is measured, then the arena is made large enough, then it runs.
+ * A forward pass is written once and executed in three ways: measuring (the arena has no memory: operations only
+ * reserve room), inference (no tape: temporary values are released as soon as their layer is done) and training
+ * (operations put what their backward needs on the tape). A step is measured, then the arena is made large enough, then
+ * it runs.
  */
 #ifndef TFM_RUN_H
 #define TFM_RUN_H
@@ -134,8 +135,9 @@ void tfm_grad_release(tfm_run *run, tfm_value *v);
 void tfm_grads_cut(tfm_run *run, size_t used);
 
 /*
- * A layer: y = layer(x, memory); context (at most TFM_LAYER_CONTEXT bytes) is copied. Executed as it is, or, when the run records and
- * recompute is set, executed without a tape and once more in the backward pass, so that only x and y are kept. memory may be NULL.
+ * A layer: y = layer(x, memory); context (at most TFM_LAYER_CONTEXT bytes) is copied. Executed as it is, or, when the
+ * run records and recompute is set, executed without a tape and once more in the backward pass, so that only x and y
+ * are kept. memory may be NULL.
  */
 enum { TFM_LAYER_CONTEXT = 192 };
 typedef void tfm_layer_fn(tfm_run *run, tfm_value *y, tfm_value *x, tfm_value *memory, const void *context);
@@ -148,8 +150,8 @@ void tfm_run_rows_always(tfm_run *run, tfm_rows_fn *fn, const void *args, size_t
 void tfm_run_rows(tfm_run *run, tfm_rows_fn *fn, const void *args, size_t rows, size_t piece);
 
 /*
- * The mask source of a site; rate 0 outside training. Sites number the places of a model where dropout falls, below 2^16; those with
- * this bit count target rows, the others source rows.
+ * The mask source of a site; rate 0 outside training. Sites number the places of a model where dropout falls, below
+ * 2^16; those with this bit count target rows, the others source rows.
  */
 enum { TFM_SITE_TARGET = 1 << 12 };
 tfm_dropout tfm_run_dropout(const tfm_run *run, float rate, uint32_t site);

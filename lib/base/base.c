@@ -17,7 +17,8 @@ tfm_status tfm_fail(tfm_error *error, tfm_status status, const char *format, ...
         vsnprintf(error->message, sizeof error->message, format, args);
         va_end(args);
         for (char *c = error->message; *c; c++)
-            if ((unsigned char)*c < ' ' || *c == 127) *c = ' '; /* a hostile name neither breaks the line nor the terminal */
+            if ((unsigned char)*c < ' ' || *c == 127)
+                *c = ' '; /* a hostile name neither breaks the line nor the terminal */
     }
     return status;
 }

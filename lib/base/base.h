@@ -72,7 +72,8 @@ typedef struct tfm_arena {
 
 enum { TFM_ALIGN = 64 }; /* bytes: one cache line, one AVX-512 register */
 
-/* Room for n elements of size bytes. While measuring the pointer is not NULL, tells its offset, and must not be followed. */
+/* Room for n elements of size bytes. While measuring the pointer is not NULL, tells its offset, and must not be
+ * followed. */
 void *tfm_arena_take(tfm_arena *arena, size_t n, size_t size);
 float *tfm_arena_floats(tfm_arena *arena, size_t rows, size_t cols);
 
@@ -82,11 +83,13 @@ typedef struct tfm_block {
     size_t size;
 } tfm_block;
 
-/* Makes arena a placing one of at least size bytes; contents are lost when it grows. false: no memory, the block is empty. */
+/* Makes arena a placing one of at least size bytes; contents are lost when it grows. false: no memory, the block is
+ * empty. */
 bool tfm_block_reserve(tfm_block *block, const tfm_allocator *a, size_t size, tfm_arena *arena);
 void tfm_block_free(tfm_block *block, const tfm_allocator *a);
-/* The same in large pages, where the system has them on request, from 4 MB on: for what is all used, and read again and again. The
- * block may be larger by one page. why not below: what is left of the last page would weigh more than the faults saved. */
+/* The same in large pages, where the system has them on request, from 4 MB on: for what is all used, and read again and
+ * again. The block may be larger by one page. why not below: what is left of the last page would weigh more than the
+ * faults saved. */
 bool tfm_block_reserve_large(tfm_block *block, const tfm_allocator *a, size_t size, tfm_arena *arena);
 
 #endif

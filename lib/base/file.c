@@ -123,7 +123,8 @@ static tfm_status give_up(tfm_writer *writer, tfm_error *error, int code)
     return status;
 }
 
-/* false: a sweep took the file for an abandoned one before it was locked. Where there are no locks there is no sweep. */
+/* false: a sweep took the file for an abandoned one before it was locked. Where there are no locks there is no sweep.
+ */
 static bool hold(int fd)
 {
     struct stat info;
@@ -139,8 +140,8 @@ static int create_temporary(tfm_writer *writer)
 
     for (unsigned attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
         clock_gettime(CLOCK_REALTIME, &now);
-        snprintf(writer->temporary, writer->temporary_size, "%s" TFM_TEMPORARY "%lx-%08lx", writer->path, (unsigned long)getpid(),
-                 ((unsigned long)now.tv_nsec ^ (unsigned long)(uintptr_t)writer) + attempt);
+        snprintf(writer->temporary, writer->temporary_size, "%s" TFM_TEMPORARY "%lx-%08lx", writer->path,
+                 (unsigned long)getpid(), ((unsigned long)now.tv_nsec ^ (unsigned long)(uintptr_t)writer) + attempt);
         const int fd = open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd >= 0 && hold(fd)) return fd;
         if (fd >= 0) close(fd);

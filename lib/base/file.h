@@ -14,8 +14,9 @@ typedef struct tfm_mapping {
 /* Regular files only. returns TFM_OK or TFM_E_IO; *out is {NULL, 0} on failure. */
 tfm_status tfm_file_map(tfm_mapping *out, const char *path, tfm_error *error);
 void tfm_file_unmap(tfm_mapping *mapping); /* takes {NULL, 0} */
-/* Bytes that are not needed at present leave memory, and are read again when they are touched. Bytes outside of the mapping, of
- * {NULL, 0} all, are left alone; so are files below 16 MiB, whose pages cost more to map twice than to hold. */
+/* Bytes that are not needed at present leave memory, and are read again when they are touched. Bytes outside of the
+ * mapping, of {NULL, 0} all, are left alone; so are files below 16 MiB, whose pages cost more to map twice than to
+ * hold. */
 void tfm_file_release(const tfm_mapping *mapping, const void *from, size_t size);
 
 /*

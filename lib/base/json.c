@@ -111,8 +111,8 @@ static size_t put_character(char *out, int32_t c)
     return n;
 }
 
-/* What an escape after its backslash stands for, written to out; *size: bytes read. Returns the bytes written, 0: no escape.
- * Never more than were read, so that out may be where the escape stood. */
+/* What an escape after its backslash stands for, written to out; *size: bytes read. Returns the bytes written, 0: no
+ * escape. Never more than were read, so that out may be where the escape stood. */
 static size_t unescape(char *out, const char *at, const char *end, size_t *size)
 {
     static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";

@@ -1,5 +1,5 @@
-/* Replacements over a whole line, one after the other: the tools that define tokenisations are lists of regular expressions, whose
- * results depend on their order. */
+/* Replacements over a whole line, one after the other: the tools that define tokenisations are lists of regular
+ * expressions, whose results depend on their order. */
 #ifndef TFM_REWRITE_H
 #define TFM_REWRITE_H
 
@@ -18,7 +18,8 @@ typedef struct tfm_rule {
     bool before;                    /* " 1 2"; else "1 2 "      */
 } tfm_rule;
 
-/* What becomes something else where it stands between two characters, which stay. Matches do not overlap, and include both. */
+/* What becomes something else where it stands between two characters, which stay. Matches do not overlap, and include
+ * both. */
 typedef struct tfm_change {
     tfm_char_class *before; /* NULL: anything, or nothing */
     const char *what;
@@ -52,8 +53,8 @@ void tfm_line_finish(tfm_line *line, size_t done);
 /* Makes the spare the text. */
 void tfm_line_turn(tfm_line *line);
 
-/* Of mteval-v13a, tercom and others: ASCII punctuation and space without ' , - . apart; stops, commas and dashes unless in a number. They were
- * written for a line with a space at each end. */
+/* Of mteval-v13a, tercom and others: ASCII punctuation and space without ' , - . apart; stops, commas and dashes unless
+ * in a number. They were written for a line with a space at each end. */
 enum { TFM_RULES_WESTERN = 4 };
 extern const tfm_rule tfm_rules_western[TFM_RULES_WESTERN];
 

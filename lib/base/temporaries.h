@@ -2,13 +2,14 @@
 #ifndef TFM_TEMPORARIES_H
 #define TFM_TEMPORARIES_H
 
-/* What stands between the name of a file and "PROCESS-NUMBER" in hexadecimal digits in the name of its temporary file. */
+/* What stands between the name of a file and "PROCESS-NUMBER" in hexadecimal digits in the name of its temporary file.
+ */
 #define TFM_TEMPORARY ".tmp-"
 
 /*
- * Deletes the abandoned temporary files of stem or, with an ending, of stem NUMBER ending for every number. Abandoned is
- * one that no process holds with flock(), as each writer does until it is done. Where something cannot be read, locked or
- * deleted, it stays.
+ * Deletes the abandoned temporary files of stem or, with an ending, of stem NUMBER ending for every number. Abandoned
+ * is one that no process holds with flock(), as each writer does until it is done. Where something cannot be read,
+ * locked or deleted, it stays.
  */
 void tfm_temporaries_sweep(const char *stem, const char *ending);
 

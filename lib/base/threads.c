@@ -1,6 +1,7 @@
 /*
- * The thread pool: tasks are taken by an atomic counter; who finds none looks again for some microseconds, then sleeps. A thread whose
- * core is taken away while it has a task keeps the others waiting: it rests for a while, longer each time, and they go on without it.
+ * The thread pool: tasks are taken by an atomic counter; who finds none looks again for some microseconds, then sleeps.
+ * A thread whose core is taken away while it has a task keeps the others waiting: it rests for a while, longer each
+ * time, and they go on without it.
  */
 #include "base/threads.h"
 
@@ -17,10 +18,12 @@
 
 enum {
     MAX_THREADS = 1024,
-    PATIENCE = 4000, /* pauses: 50 to 200 microseconds, more than lies between two loops of a step and than a wake-up takes */
+    PATIENCE =
+        4000, /* pauses: 50 to 200 microseconds, more than lies between two loops of a step and than a wake-up takes */
 };
 
-/* Seconds. Late: about a turn of a scheduler. Rests begin short, as the neighbour may be gone, and double while it is not. */
+/* Seconds. Late: about a turn of a scheduler. Rests begin short, as the neighbour may be gone, and double while it is
+ * not. */
 static const double late = 2e-3, first_rest = 4e-3, longest_rest = 0.512;
 
 struct tfm_pool {
@@ -40,7 +43,8 @@ struct tfm_pool {
     void *arg;
     size_t n_tasks;
     atomic_size_t untaken, unfinished;
-    /* Sleep. A sleeper first counts itself and then looks at the state again; a waker changes the state and then looks for sleepers. */
+    /* Sleep. A sleeper first counts itself and then looks at the state again; a waker changes the state and then looks
+     * for sleepers. */
     pthread_mutex_t mutex;
     pthread_cond_t work, done, end;
     atomic_size_t asleep;
@@ -57,7 +61,8 @@ static void pause_briefly(void)
 
 enum { NOTHING, WORKED, LATE };
 
-/* One task after the other until all are taken; whether there was any, and whether the caller waited long for the last one. */
+/* One task after the other until all are taken; whether there was any, and whether the caller waited long for the last
+ * one. */
 static int take_tasks(tfm_pool *pool, size_t thread)
 {
     int any = NOTHING;

@@ -16,9 +16,9 @@ size_t tfm_pool_threads(const tfm_pool *pool);
 
 /*
  * Calls fn once for each task and returns when all are done. Which thread takes which task is chance, so a task must
- * write what no other task writes. A thread without work looks for some for 50 to 200 microseconds, then sleeps; loops do not wait for sleepers.
- * One that was late with a task, because another program has its core, sits out for up to half a second.
- * In a forked child, which has no copies of the threads, the caller does all.
+ * write what no other task writes. A thread without work looks for some for 50 to 200 microseconds, then sleeps; loops
+ * do not wait for sleepers. One that was late with a task, because another program has its core, sits out for up to
+ * half a second. In a forked child, which has no copies of the threads, the caller does all.
  */
 void tfm_pool_run(tfm_pool *pool, tfm_task_fn *fn, void *arg, size_t n_tasks);
 

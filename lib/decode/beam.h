@@ -45,7 +45,8 @@ typedef struct tfm_beam {
 } tfm_beam;
 
 /* Takes room from the arena (measuring or placing); options are lent. */
-void tfm_beam_plan(tfm_beam *beam, tfm_arena *arena, const tfm_decoder_options *options, int32_t eos, size_t max_length);
+void tfm_beam_plan(tfm_beam *beam, tfm_arena *arena, const tfm_decoder_options *options, int32_t eos,
+                   size_t max_length);
 
 /* One live hypothesis of no tokens, whose first ones are given: so many rows have one pick. */
 void tfm_beam_start(tfm_beam *beam, size_t forced);

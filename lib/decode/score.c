@@ -242,7 +242,8 @@ static tfm_status run_all(tfm_score *score, const tfm_ids *sources, const tfm_id
     size_t done = 0;
 
     while (!status && done < n && score->order[done].length) {
-        batch b = {.w = score->w, .sources = sources, .targets = targets, .order = score->order + done, .scored = scored};
+        batch b = {
+            .w = score->w, .sources = sources, .targets = targets, .order = score->order + done, .scored = scored};
         fill_up(&b, score->order + n);
         status = run_batch(&b, error);
         if (status) break;
@@ -280,7 +281,8 @@ const float *tfm_score_tokens(const tfm_score *score, size_t pair, size_t *n)
 /* ------------------------------------------------------------------------------------------------ attention ---- */
 
 /* Room for the weights of that many heads of all layers together, and the pair packed. */
-static tfm_status plan_attention(tfm_score *s, batch *b, float **all, size_t heads, size_t rows, size_t cols, tfm_error *error)
+static tfm_status plan_attention(tfm_score *s, batch *b, float **all, size_t heads, size_t rows, size_t cols,
+                                 tfm_error *error)
 {
     const tfm_allocator *a = &s->w->allocator;
     tfm_arena arena = {0}, weights = {0};

@@ -14,7 +14,8 @@ void tfm_score_free(tfm_score *score);
 tfm_status tfm_score_run(tfm_score *score, const tfm_ids *sources, const tfm_ids *targets, size_t n, tfm_error *error);
 
 /* Aligns the pairs, as the options say, without their probabilities: by the first model alone. */
-tfm_status tfm_score_align(tfm_score *score, const tfm_ids *sources, const tfm_ids *targets, size_t n, tfm_error *error);
+tfm_status tfm_score_align(tfm_score *score, const tfm_ids *sources, const tfm_ids *targets, size_t n,
+                           tfm_error *error);
 
 /* Forgets the results, as a run that fails does. */
 void tfm_score_clear(tfm_score *score);

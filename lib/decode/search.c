@@ -144,10 +144,11 @@ static tfm_status check_prefix(const tfm_workspace *w, tfm_ids prefix, size_t in
     const size_t longest = tfm_search_longest_output(w, source);
 
     if (source && prefix.size >= longest)
-        return tfm_fail(error, TFM_E_INVALID,
-                        "prefixes[%zu] has %zu tokens, a translation at most %zu by max_length, max_extra and max_ratio: "
-                        "raise what limits it",
-                        index, prefix.size, longest);
+        return tfm_fail(
+            error, TFM_E_INVALID,
+            "prefixes[%zu] has %zu tokens, a translation at most %zu by max_length, max_extra and max_ratio: "
+            "raise what limits it",
+            index, prefix.size, longest);
     for (size_t i = 0; i < prefix.size; i++)
         if (prefix.data[i] == (int32_t)o->eos_id)
             return tfm_fail(error, TFM_E_INVALID, "prefixes[%zu].data[%zu] is EOS: nothing can follow", index, i);
@@ -159,10 +160,11 @@ static tfm_status check_terms(const tfm_terms *terms, size_t index, tfm_error *e
     size_t total = 0;
 
     if (terms->n > TFM_MOST_TERMS)
-        return tfm_fail(error, TFM_E_INVALID, "sentence %zu has %zu terms and placeholders, more than %d", index, terms->n,
-                        TFM_MOST_TERMS);
+        return tfm_fail(error, TFM_E_INVALID, "sentence %zu has %zu terms and placeholders, more than %d", index,
+                        terms->n, TFM_MOST_TERMS);
     for (size_t i = 0; i < terms->n; i++) {
-        if (!terms->phrases[i].size) return tfm_fail(error, TFM_E_INVALID, "term %zu of sentence %zu is empty", i, index);
+        if (!terms->phrases[i].size)
+            return tfm_fail(error, TFM_E_INVALID, "term %zu of sentence %zu is empty", i, index);
         size_t tokens;
         const size_t times = terms->times && terms->times[i] ? terms->times[i] : 1;
         if (!tfm_mul(times, terms->phrases[i].size, &tokens) || !tfm_add(total, tokens, &total)) total = SIZE_MAX;
@@ -184,8 +186,9 @@ static tfm_status take_terms(tfm_search *s, const tfm_request *r, tfm_error *err
         if (!tfm_add(total, r->n_terms[i], &total)) total = SIZE_MAX;
         const size_t first = (size_t)(terms - r->terms);
         s->terms[i] = (tfm_terms){terms, r->n_terms[i], r->term_times ? r->term_times + first : NULL, first};
-        status = r->n_terms[i] > TFM_MOST_TERMS ? TFM_OK
-                                                : tfm_workspace_check_targets(s->w, terms, r->n_terms[i], "terms", error);
+        status = r->n_terms[i] > TFM_MOST_TERMS
+                     ? TFM_OK
+                     : tfm_workspace_check_targets(s->w, terms, r->n_terms[i], "terms", error);
         if (!status) status = check_terms(&s->terms[i], i, error);
         terms += r->n_terms[i];
     }

@@ -33,8 +33,8 @@ typedef struct tfm_search_view {
     uint32_t *self_rows; /* of each hypothesis, oldest position first     */
     int32_t *past;       /* NULL, or the ids that these rows read         */
     size_t *sources;     /* [slots + 1] into source_rows                  */
-    float *covered;      /* NULL, or attention on each source token summed up: of sentence i [its hypotheses][its tokens],
-                            from beam * sources[i] on */
+    float *covered; /* NULL, or attention on each source token summed up: of sentence i [its hypotheses][its tokens],
+                       from beam * sources[i] on */
     uint32_t *source_rows;
 } tfm_search_view;
 

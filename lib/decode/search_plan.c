@@ -80,7 +80,9 @@ static view plan_view(const batch *b, tfm_arena *arena)
         .groups = tfm_arena_take(arena, b->slots + 1, sizeof(size_t)),
         .self = tfm_arena_take(arena, b->most_rows + 1, sizeof(size_t)),
         .self_rows = tfm_arena_take(arena, b->outputs * b->w->options.beam, sizeof(uint32_t)),
-        .past = b->masks->look_back || b->terms ? tfm_arena_take(arena, b->outputs * b->w->options.beam, sizeof(int32_t)) : NULL,
+        .past = b->masks->look_back || b->terms
+                    ? tfm_arena_take(arena, b->outputs * b->w->options.beam, sizeof(int32_t))
+                    : NULL,
         .sources = tfm_arena_take(arena, b->slots + 1, sizeof(size_t)),
         .source_rows = tfm_arena_take(arena, b->source_rows, sizeof(uint32_t)),
     };

@@ -61,7 +61,8 @@ void tfm_terms_count(tfm_wanted *wanted, const tfm_terms *terms, tfm_ids past)
         const tfm_ids *phrase = &terms->phrases[i];
         const tokens more = tokens_of(past, phrase->data[phrase->size - 1]);
         wanted->there[i] = count(&t, phrase);
-        if (terms->times && terms->times[i] && count(&more, phrase) > wanted->there[i]) wanted->full |= UINT64_C(1) << i;
+        if (terms->times && terms->times[i] && count(&more, phrase) > wanted->there[i])
+            wanted->full |= UINT64_C(1) << i;
     }
 }
 

@@ -27,14 +27,14 @@ static bool is_symbol(int32_t code)
     return c >= UTF8PROC_CATEGORY_SM && c <= UTF8PROC_CATEGORY_SO;
 }
 
-/* What sacreBLEU's zh takes for Chinese. Its planes beyond the first were meant to be ideographs; as they are written there, they are two
- * ranges of the first, with dashes, quotation marks and symbols among them. */
+/* What sacreBLEU's zh takes for Chinese. Its planes beyond the first were meant to be ideographs; as they are written
+ * there, they are two ranges of the first, with dashes, quotation marks and symbols among them. */
 static bool is_chinese(int32_t code)
 {
-    static const uint16_t ranges[][2] = {
-        {0x2001, 0x2A6D}, {0x2E80, 0x2FDF}, {0x2F81, 0x2FA1}, {0x2FF0, 0x303F}, {0x3100, 0x312F}, {0x31A0, 0x31BF}, {0x31C0, 0x31EF},
-        {0x3200, 0x33FF}, {0x3400, 0x4DB5}, {0x4E00, 0x9FBB}, {0xF900, 0xFA2D}, {0xFA30, 0xFA6A}, {0xFA70, 0xFAD9}, {0xFE10, 0xFE1F},
-        {0xFE30, 0xFE4F}, {0xFF00, 0xFFEF}};
+    static const uint16_t ranges[][2] = {{0x2001, 0x2A6D}, {0x2E80, 0x2FDF}, {0x2F81, 0x2FA1}, {0x2FF0, 0x303F},
+                                         {0x3100, 0x312F}, {0x31A0, 0x31BF}, {0x31C0, 0x31EF}, {0x3200, 0x33FF},
+                                         {0x3400, 0x4DB5}, {0x4E00, 0x9FBB}, {0xF900, 0xFA2D}, {0xFA30, 0xFA6A},
+                                         {0xFA70, 0xFAD9}, {0xFE10, 0xFE1F}, {0xFE30, 0xFE4F}, {0xFF00, 0xFFEF}};
 
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
         if (code >= ranges[i][0] && code <= ranges[i][1]) return true;

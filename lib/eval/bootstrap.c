@@ -63,8 +63,8 @@ static double interval(double *scores, uint32_t n)
     return (scores[n - 1 - cut] - scores[cut]) / 2;
 }
 
-static tfm_status resample(tfm_comparison *r, const work *w, tfm_metric *metric, const tfm_corpus corpora[2], uint64_t seed,
-                           tfm_error *error)
+static tfm_status resample(tfm_comparison *r, const work *w, tfm_metric *metric, const tfm_corpus corpora[2],
+                           uint64_t seed, tfm_error *error)
 {
     for (int s = 0; s < 2; s++) {
         double stats[TFM_METRIC_STATS];
@@ -81,8 +81,8 @@ static tfm_status resample(tfm_comparison *r, const work *w, tfm_metric *metric,
     return TFM_OK;
 }
 
-tfm_status tfm_bootstrap(tfm_comparison *result, tfm_metric *metric, const tfm_corpus corpora[2], uint32_t n_samples, uint64_t seed,
-                         tfm_error *error)
+tfm_status tfm_bootstrap(tfm_comparison *result, tfm_metric *metric, const tfm_corpus corpora[2], uint32_t n_samples,
+                         uint64_t seed, tfm_error *error)
 {
     const tfm_allocator *a = &metric->allocator;
     const size_t n = corpora[0].n_hyps, row = metric->kind->n_stats * sizeof(double);

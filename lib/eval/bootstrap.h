@@ -5,7 +5,7 @@
 #include "eval/metric.h"
 
 /* Every field of result. The corpora differ in their hypotheses. */
-tfm_status tfm_bootstrap(tfm_comparison *result, tfm_metric *metric, const tfm_corpus corpora[2], uint32_t n_samples, uint64_t seed,
-                         tfm_error *error);
+tfm_status tfm_bootstrap(tfm_comparison *result, tfm_metric *metric, const tfm_corpus corpora[2], uint32_t n_samples,
+                         uint64_t seed, tfm_error *error);
 
 #endif

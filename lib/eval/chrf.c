@@ -31,7 +31,8 @@ tfm_status tfm_chrf_check(const tfm_chrf_options *options, tfm_error *error)
     if (options->word_order > MAX_WORD_ORDER)
         return tfm_fail(error, TFM_E_INVALID, "word_order is %u, not in 0..%d", options->word_order, MAX_WORD_ORDER);
     if (!(options->beta > 0 && options->beta <= MAX_BETA)) /* NaN too */
-        return tfm_fail(error, TFM_E_INVALID, "beta is %g, not above 0 and at most %d", (double)options->beta, MAX_BETA);
+        return tfm_fail(error, TFM_E_INVALID, "beta is %g, not above 0 and at most %d", (double)options->beta,
+                        MAX_BETA);
     return TFM_OK;
 }
 
@@ -39,14 +40,16 @@ tfm_status tfm_chrf_check(const tfm_chrf_options *options, tfm_error *error)
 static void add_f_score(double f[3], const double *stats, double factor)
 {
     const double tiny = 1e-16; /* sacreBLEU's */
-    const double precision = stats[HYP] > 0 ? stats[BOTH] / stats[HYP] : tiny, recall = stats[REF] > 0 ? stats[BOTH] / stats[REF] : tiny;
+    const double precision = stats[HYP] > 0 ? stats[BOTH] / stats[HYP] : tiny,
+                 recall = stats[REF] > 0 ? stats[BOTH] / stats[REF] : tiny;
     const double under = factor * precision + recall;
 
     f[2] += under > 0 ? (1 + factor) * precision * recall / under : tiny;
     if (stats[HYP] > 0 && stats[REF] > 0) f[0] += precision, f[1] += recall;
 }
 
-/* The mean over orders of precision and recall gives F; orders that hypothesis or reference have no n-gram of do not count. */
+/* The mean over orders of precision and recall gives F; orders that hypothesis or reference have no n-gram of do not
+ * count. */
 static double score(const void *state, const double *stats)
 {
     const tfm_chrf_options *o = &((const judge *)state)->options;
@@ -66,7 +69,8 @@ static double score(const void *state, const double *stats)
 
 static bool is_ascii_punctuation(int32_t code)
 {
-    return (code > ' ' && code < '0') || (code > '9' && code < 'A') || (code > 'Z' && code < 'a') || (code > 'z' && code < 0x7F);
+    return (code > ' ' && code < '0') || (code > '9' && code < 'A') || (code > 'Z' && code < 'a') ||
+           (code > 'z' && code < 0x7F);
 }
 
 /* Appends a word, its last or else its first character apart where that is ASCII punctuation. */
@@ -97,7 +101,8 @@ static void find_words(tfm_buffer *words, tfm_text text)
     }
 }
 
-/* N-grams of the tokens; of the hypothesis (stats not NULL) those of each order, and those that the reference has too. */
+/* N-grams of the tokens; of the hypothesis (stats not NULL) those of each order, and those that the reference has too.
+ */
 static void count(judge *j, double *stats, size_t which, tfm_text text, bool characters, uint32_t max_order)
 {
     double matches[MAX_CHAR_ORDER] = {0};
@@ -132,7 +137,8 @@ static void compare(judge *j, double *stats, tfm_text hyp, tfm_text ref)
             else count(j, stats, k, characters, true, o->char_order);
         }
     }
-    for (uint32_t n = 0; n < o->char_order + o->word_order; n++) /* as sacreBLEU: no n-gram is wrong where there is none to find */
+    for (uint32_t n = 0; n < o->char_order + o->word_order;
+         n++) /* as sacreBLEU: no n-gram is wrong where there is none to find */
         if (stats[KINDS * n + REF] <= 0) stats[KINDS * n + HYP] = 0;
 }
 
@@ -162,8 +168,8 @@ static void sign(const void *state, char out[TFM_SIGNATURE], const char *refs)
 
     if (hundredths != 200) snprintf(beta, sizeof beta, "|beta:%lld.%02d", hundredths / 100, (int)(hundredths % 100));
     snprintf(out, TFM_SIGNATURE, "nrefs:%s|case:%s|eff:%s|nc:%u|nw:%u|space:%s%s|version:libtransformer-%d.%d.%d", refs,
-             o->lowercase ? "lc" : "mixed", o->eps_smoothing ? "no" : "yes", o->char_order, o->word_order, o->whitespace ? "yes" : "no",
-             beta, TFM_VERSION_MAJOR, TFM_VERSION_MINOR, TFM_VERSION_PATCH);
+             o->lowercase ? "lc" : "mixed", o->eps_smoothing ? "no" : "yes", o->char_order, o->word_order,
+             o->whitespace ? "yes" : "no", beta, TFM_VERSION_MAJOR, TFM_VERSION_MINOR, TFM_VERSION_PATCH);
 }
 
 static void close(void *state, const tfm_allocator *a)

@@ -1,4 +1,5 @@
-/* chrF and chrF++ (Popovic 2015, 2017): F-score of character n-grams, and of word n-grams, as sacreBLEU computes them. */
+/* chrF and chrF++ (Popovic 2015, 2017): F-score of character n-grams, and of word n-grams, as sacreBLEU computes them.
+ */
 #ifndef TFM_EVAL_CHRF_H
 #define TFM_EVAL_CHRF_H
 

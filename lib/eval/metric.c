@@ -21,8 +21,8 @@ static size_t references_of(tfm_text *row, const tfm_corpus *corpus, size_t i)
     return n;
 }
 
-static tfm_status add_all(tfm_metric *metric, double *stats, double *each, const tfm_corpus *corpus, tfm_text *row, size_t *n_refs,
-                          tfm_error *error)
+static tfm_status add_all(tfm_metric *metric, double *stats, double *each, const tfm_corpus *corpus, tfm_text *row,
+                          size_t *n_refs, tfm_error *error)
 {
     const size_t n_stats = metric->kind->n_stats;
 
@@ -39,8 +39,8 @@ static tfm_status add_all(tfm_metric *metric, double *stats, double *each, const
     return TFM_OK;
 }
 
-tfm_status tfm_metric_corpus(tfm_metric *metric, double *stats, double *each, char signature[TFM_SIGNATURE], const tfm_corpus *corpus,
-                             tfm_error *error)
+tfm_status tfm_metric_corpus(tfm_metric *metric, double *stats, double *each, char signature[TFM_SIGNATURE],
+                             const tfm_corpus *corpus, tfm_error *error)
 {
     tfm_text *row = tfm_alloc(&metric->allocator, corpus->n_refs, sizeof *row);
     char refs[24] = "var";

@@ -1,6 +1,6 @@
 /*
- * A metric of a corpus: numbers of each sentence (counts, lengths), added up, give the score. One form for all, so that samples of sentences
- * can be scored for tests of significance.
+ * A metric of a corpus: numbers of each sentence (counts, lengths), added up, give the score. One form for all, so that
+ * samples of sentences can be scored for tests of significance.
  */
 #ifndef TFM_EVAL_METRIC_H
 #define TFM_EVAL_METRIC_H
@@ -36,10 +36,11 @@ typedef struct tfm_corpus {
 void tfm_metric_close(tfm_metric *metric); /* takes {0} */
 
 /*
- * stats: sums over the corpus; each: NULL, or [n_hyps][n_stats] of the sentences; signature. As in sacreBLEU an empty reference is one that is
- * missing; unlike there, a sentence that has no other is not an error: its reference has no tokens.
+ * stats: sums over the corpus; each: NULL, or [n_hyps][n_stats] of the sentences; signature. As in sacreBLEU an empty
+ * reference is one that is missing; unlike there, a sentence that has no other is not an error: its reference has no
+ * tokens.
  */
-tfm_status tfm_metric_corpus(tfm_metric *metric, double *stats, double *each, char signature[TFM_SIGNATURE], const tfm_corpus *corpus,
-                             tfm_error *error);
+tfm_status tfm_metric_corpus(tfm_metric *metric, double *stats, double *each, char signature[TFM_SIGNATURE],
+                             const tfm_corpus *corpus, tfm_error *error);
 
 #endif

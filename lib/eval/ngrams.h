@@ -33,11 +33,12 @@ typedef struct tfm_ngrams {
 void tfm_ngrams_clear(tfm_ngrams *ngrams);
 void tfm_ngrams_free(tfm_ngrams *ngrams);
 
-/* Fills tokens with the ids of the text's tokens, which are what stands between white space, or its characters; returns their number. */
+/* Fills tokens with the ids of the text's tokens, which are what stands between white space, or its characters; returns
+ * their number. */
 size_t tfm_ngrams_tokens(tfm_ngrams *ngrams, tfm_text text, bool characters);
 /*
- * Counts the n-grams of the n tokens. matches NULL: they are of a reference. Otherwise of the hypothesis, after all references:
- * matches[n - 1] grows by its n-grams, each counted as often as one reference has it.
+ * Counts the n-grams of the n tokens. matches NULL: they are of a reference. Otherwise of the hypothesis, after all
+ * references: matches[n - 1] grows by its n-grams, each counted as often as one reference has it.
  */
 void tfm_ngrams_count(tfm_ngrams *ngrams, size_t n, size_t max_order, double *matches);
 

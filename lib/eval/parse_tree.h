@@ -38,7 +38,8 @@ typedef enum tfm_parse_fault { TFM_PARSE_FINE, TFM_PARSE_MALFORMED, TFM_PARSE_TO
  */
 tfm_parse_fault tfm_parse_read(tfm_parse *parse, tfm_text line, const tfm_parse_rules *rules);
 void tfm_parse_count_words(tfm_parse *parse); /* after a change of deleted: fills place, n_counted */
-/* Places of brackets among the words that count; labels without what follows - or =. Returns how many brackets count. */
+/* Places of brackets among the words that count; labels without what follows - or =. Returns how many brackets count.
+ */
 uint32_t tfm_parse_settle(tfm_parse *parse, const tfm_parse_rules *rules);
 
 #endif

@@ -1,4 +1,5 @@
-/* PARSEVAL (Black et al. 1991) as EVALB of Sekine and Collins has it: which constituents of a parse the gold tree has. */
+/* PARSEVAL (Black et al. 1991) as EVALB of Sekine and Collins has it: which constituents of a parse the gold tree has.
+ */
 #ifndef TFM_EVAL_PARSEVAL_H
 #define TFM_EVAL_PARSEVAL_H
 

@@ -23,8 +23,8 @@ typedef struct judge {
     tfm_ngrams ids; /* gives words numbers */
     tfm_edits edits;
     words hyp, ref, trial;
-    /* How the hypothesis lies beside the reference: for each word of the reference the word of the hypothesis, or the one before it where
-     * it has none (-1: none before); and which words are wrong. */
+    /* How the hypothesis lies beside the reference: for each word of the reference the word of the hypothesis, or the
+     * one before it where it has none (-1: none before); and which words are wrong. */
     int32_t *place;
     uint8_t *hyp_wrong, *ref_wrong;
     size_t place_capacity, hyp_wrong_capacity, ref_wrong_capacity;
@@ -127,8 +127,8 @@ static void try_places(judge *j, search *s, size_t h, size_t r, size_t n)
 /* Shifts of words from h on that match the reference from r on. */
 static void try_matches(judge *j, search *s, size_t h, size_t r)
 {
-    for (size_t n = 1; n <= MAX_SHIFT && h + n <= j->hyp.n && r + n <= j->ref.n && j->hyp.ids[h + n - 1] == j->ref.ids[r + n - 1] &&
-                       s->trials < MAX_TRIALS;
+    for (size_t n = 1; n <= MAX_SHIFT && h + n <= j->hyp.n && r + n <= j->ref.n &&
+                       j->hyp.ids[h + n - 1] == j->ref.ids[r + n - 1] && s->trials < MAX_TRIALS;
          n++) {
         const int32_t place = j->place[r];
 
@@ -206,7 +206,8 @@ static void sign(const void *state, char out[TFM_SIGNATURE], const char *refs)
 {
     const tfm_ter_options *o = &((const judge *)state)->options;
 
-    snprintf(out, TFM_SIGNATURE, "nrefs:%s|case:%s|tok:tercom|norm:%s|punct:%s|asian:%s|version:libtransformer-%d.%d.%d", refs,
+    snprintf(out, TFM_SIGNATURE,
+             "nrefs:%s|case:%s|tok:tercom|norm:%s|punct:%s|asian:%s|version:libtransformer-%d.%d.%d", refs,
              o->case_sensitive ? "mixed" : "lc", o->normalized ? "yes" : "no", o->no_punctuation ? "no" : "yes",
              o->asian_support ? "yes" : "no", TFM_VERSION_MAJOR, TFM_VERSION_MINOR, TFM_VERSION_PATCH);
 }

@@ -376,7 +376,8 @@ tfm_mapping tfm_safetensors_mapping(const tfm_safetensors *file)
 
 enum { CHUNK = 8 << 20 };
 
-/* Of all tensors. Pages of a large file do not stay: who needs its weights in another form would have them in memory twice. */
+/* Of all tensors. Pages of a large file do not stay: who needs its weights in another form would have them in memory
+ * twice. */
 static uint64_t data_checksum(const tfm_safetensors *file)
 {
     tfm_checksum sum;

@@ -1,6 +1,7 @@
 /*
  * Masks of dropout, drawn by Philox4x32 (Salmon et al. 2011) in the layout of tfm_dropout (kernels.h), which is made so
- * that no lane has to move. Seven rounds, the fewest that pass BigCrush there: a mask needs no more, and each round costs.
+ * that no lane has to move. Seven rounds, the fewest that pass BigCrush there: a mask needs no more, and each round
+ * costs.
  */
 #ifndef TFM_DROPOUT_H
 #define TFM_DROPOUT_H

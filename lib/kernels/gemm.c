@@ -79,7 +79,8 @@ static void pack(const job *t, float *pb, size_t begin, size_t end)
     const tfm_gemm *g = t->gemm;
     const size_t n_items = (t->k + t->how->terms - 1) / t->how->terms;
 
-    t->how->pack_b(pb + begin * n_items, g->b + t->p * g->b_row + (t->j + begin) * g->b_col, g->b_row, g->b_col, t->k, end - begin);
+    t->how->pack_b(pb + begin * n_items, g->b + t->p * g->b_row + (t->j + begin) * g->b_col, g->b_row, g->b_col, t->k,
+                   end - begin);
 }
 
 /* Rows [i0, i1) and columns [j0, j1) of c, on one thread. Columns begin at multiples of the tile's. */
@@ -92,7 +93,8 @@ static void product(job t, float *scratch, size_t i0, size_t i1, size_t j0, size
         for (t.p = 0; t.p < t.gemm->k; t.p += t.depth) {
             t.k = min(t.depth, t.gemm->k - t.p);
             if (!t.gemm->panels) pack(&t, room, 0, t.cols);
-            rows_of_block(&t, t.gemm->panels ? tfm_panels_at(t.gemm->panels, t.how, t.gemm->first + t.j, t.p) : room, scratch, i0, i1);
+            rows_of_block(&t, t.gemm->panels ? tfm_panels_at(t.gemm->panels, t.how, t.gemm->first + t.j, t.p) : room,
+                          scratch, i0, i1);
         }
     }
 }
@@ -107,8 +109,8 @@ static void product_i8(const tfm_kernels *kernels, const tfm_gemm *g, size_t i0,
         for (size_t j = j0; j < j1; j += TFM_I8_COLS) {
             const size_t n = g->first + j;
             const tfm_i8_panel panel = {g->panels->values + n * a_row, g->panels->scale + n, g->panels->sum + n};
-            kernels->i8_product(g->c + i * g->c_row + j, g->c_row, g->a8 + i * a_row, a_row, g->a_scale + i, &panel, items,
-                                rows, min(TFM_I8_COLS, j1 - j));
+            kernels->i8_product(g->c + i * g->c_row + j, g->c_row, g->a8 + i * a_row, a_row, g->a_scale + i, &panel,
+                                items, rows, min(TFM_I8_COLS, j1 - j));
         }
         epilogue(kernels, g, i, rows, j0, j1 - j0);
     }
@@ -140,7 +142,8 @@ static void rows_task(void *arg, size_t task, size_t thread)
     const job *t = arg;
     const size_t begin = task * t->rows;
 
-    rows_of_block(t, t->scratch + MC * TFM_KC, t->scratch + thread * TFM_GEMM_SCRATCH, begin, min(begin + t->rows, t->gemm->m));
+    rows_of_block(t, t->scratch + MC * TFM_KC, t->scratch + thread * TFM_GEMM_SCRATCH, begin,
+                  min(begin + t->rows, t->gemm->m));
 }
 
 static void share_blocks(job *t, tfm_pool *pool)
@@ -162,7 +165,8 @@ static size_t rounded_up(size_t n, size_t unit)
     return (n + unit - 1) / unit * unit;
 }
 
-/* Pieces of c that threads work off by themselves: columns first, then rows, of which a piece of b that must be packed is worth some. */
+/* Pieces of c that threads work off by themselves: columns first, then rows, of which a piece of b that must be packed
+ * is worth some. */
 static void split_freely(job *t, size_t threads)
 {
     const tfm_gemm *g = t->gemm;
@@ -177,7 +181,11 @@ static void split_freely(job *t, size_t threads)
 void tfm_gemm_run(const tfm_kernels *kernels, tfm_pool *pool, float *scratch, const tfm_gemm *gemm)
 {
     const size_t threads = tfm_pool_threads(pool);
-    job t = {.kernels = kernels, .how = product_of(kernels, gemm), .gemm = gemm, .scratch = scratch, .depth = tfm_block_terms(gemm->k)};
+    job t = {.kernels = kernels,
+             .how = product_of(kernels, gemm),
+             .gemm = gemm,
+             .scratch = scratch,
+             .depth = tfm_block_terms(gemm->k)};
     const bool few_rows = gemm->m < 4 * t.how->mr * threads, wide = gemm->n >= 2 * TFM_PACK_UNIT * threads;
 
     if (!gemm->m || !gemm->n) return;

@@ -6,8 +6,8 @@
 #include "kernels/panels.h"
 
 /*
- * c = a b (+ c), then the epilogue; element (i, p) of a stands at a[i * a_row + p * a_col], b likewise [k][n]. k == 0 leaves c as it is.
- * With packed weights W, b is W^T; of int8 weights, a is given quantised and add is not possible.
+ * c = a b (+ c), then the epilogue; element (i, p) of a stands at a[i * a_row + p * a_col], b likewise [k][n]. k == 0
+ * leaves c as it is. With packed weights W, b is W^T; of int8 weights, a is given quantised and add is not possible.
  */
 typedef struct tfm_gemm {
     size_t m, n, k;
@@ -31,7 +31,8 @@ typedef struct tfm_gemm {
 /* Floats of scratch per thread. */
 enum { TFM_GEMM_SCRATCH = (96 + 1024) * TFM_KC };
 
-/* The bits of c depend on neither the threads nor m nor n: each element is summed over k in blocks of tfm_block_terms(k), in order. */
+/* The bits of c depend on neither the threads nor m nor n: each element is summed over k in blocks of
+ * tfm_block_terms(k), in order. */
 void tfm_gemm_run(const tfm_kernels *kernels, tfm_pool *pool, float *scratch, const tfm_gemm *gemm);
 
 #endif

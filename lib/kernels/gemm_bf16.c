@@ -1,6 +1,7 @@
 /*
- * bfloat16 operands for the matrix product (mixed precision): rounded to nearest even while they are packed, summed in float32. Where the
- * CPU multiplies pairs of bfloat16, panels hold pairs; elsewhere they hold the rounded values as floats and the float32 tile runs.
+ * bfloat16 operands for the matrix product (mixed precision): rounded to nearest even while they are packed, summed in
+ * float32. Where the CPU multiplies pairs of bfloat16, panels hold pairs; elsewhere they hold the rounded values as
+ * floats and the float32 tile runs.
  */
 #include "kernels/twins.h"
 
@@ -60,7 +61,8 @@ void TWIN(tfm_gemm_tile_bf16)(TILE_ARGS)
     any_tile(c, ldc, a, a_row, b, n_items, rows, cols, add);
 }
 
-/* Pairs of n elements of two lines, step floats apart: first in the lower halves, second (NULL: zeros) in the upper; then zeros. */
+/* Pairs of n elements of two lines, step floats apart: first in the lower halves, second (NULL: zeros) in the upper;
+ * then zeros. */
 static void pair_lines(float *to, const float *first, const float *second, size_t step, size_t n, size_t width)
 {
     float low[NR] = {0}, high[NR] = {0};
@@ -92,7 +94,8 @@ static void pair_neighbours(float *to, const float *line, size_t k)
 enum { ROOM = TFM_KC / 2 };
 
 /* A panel of n lines of k; the panel's lines stand `line` apart, their elements `step`. */
-static void pack_panel(float *to, const float *from, size_t line, size_t step, size_t n, size_t width, size_t k, bool of_b)
+static void pack_panel(float *to, const float *from, size_t line, size_t step, size_t n, size_t width, size_t k,
+                       bool of_b)
 {
     const size_t n_items = (k + 1) / 2;
     float pairs[NR * ROOM];

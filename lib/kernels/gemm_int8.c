@@ -1,6 +1,7 @@
 /*
- * The int8 matrix product of inference: activations quantised row by row as they come, weights column by column beforehand, both
- * symmetric about 0 in -127..127; sums are exact 32-bit integers, so that no order of summation can be told from another.
+ * The int8 matrix product of inference: activations quantised row by row as they come, weights column by column
+ * beforehand, both symmetric about 0 in -127..127; sums are exact 32-bit integers, so that no order of summation can be
+ * told from another.
  */
 #include "kernels/twins.h"
 
@@ -91,12 +92,13 @@ INLINE void some_rows(float *c, size_t ldc, const int8_t *a, size_t a_row, const
     _Pragma("GCC unroll 12") for (size_t r = 0; r < rows; r++) store(c + r * ldc, &acc[r], scale[r], b, cols);
 }
 
-void TWIN(tfm_i8_product)(float *c, size_t ldc, const int8_t *a, size_t a_row, const float *scale, const tfm_i8_panel *b,
-                          size_t n_items, size_t rows, size_t cols)
+void TWIN(tfm_i8_product)(float *c, size_t ldc, const int8_t *a, size_t a_row, const float *scale,
+                          const tfm_i8_panel *b, size_t n_items, size_t rows, size_t cols)
 {
     size_t r = 0;
 
-    for (; r + ROWS <= rows; r += ROWS) some_rows(c + r * ldc, ldc, a + r * a_row, a_row, scale + r, b, n_items, ROWS, cols);
+    for (; r + ROWS <= rows; r += ROWS)
+        some_rows(c + r * ldc, ldc, a + r * a_row, a_row, scale + r, b, n_items, ROWS, cols);
     for (; r + 4 <= rows; r += 4) some_rows(c + r * ldc, ldc, a + r * a_row, a_row, scale + r, b, n_items, 4, cols);
     for (; r < rows; r++) some_rows(c + r * ldc, ldc, a + r * a_row, a_row, scale + r, b, n_items, 1, cols);
 }

@@ -14,8 +14,8 @@ unsigned tfm_cpu_flags(void)
 #if defined(TFM_HAVE_X86_TWINS)
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return 0;
     flags |= TFM_CPU_AVX2;
-    if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512dq") ||
-        !__builtin_cpu_supports("avx512vl"))
+    if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
+        !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl"))
         return flags;
     flags |= TFM_CPU_AVX512;
     if (!__builtin_cpu_supports("avx512vnni")) return flags;
@@ -53,6 +53,7 @@ bool tfm_attention_scratch(size_t *floats, size_t n, size_t d_k, size_t d_v, boo
     if (!padded(n, TFM_ATTENTION_KEYS, &keys) || !padded(d_k, 8, &wk) || !padded(d_v, 8, &wv)) return false;
     if (wk > SIZE_MAX / 8 || wv > SIZE_MAX / 8) return false;
     if (__builtin_mul_overflow(keys, backward ? 3 * wk + 2 * wv : wk + wv, &all)) return false;
-    if (__builtin_mul_overflow((size_t)TFM_ATTENTION_QUERIES, 3 * TFM_ATTENTION_KEYS + 2 * wk + wv, &block)) return false;
+    if (__builtin_mul_overflow((size_t)TFM_ATTENTION_QUERIES, 3 * TFM_ATTENTION_KEYS + 2 * wk + wv, &block))
+        return false;
     return !__builtin_add_overflow(all, block, floats);
 }

@@ -23,10 +23,11 @@ enum {
 };
 
 /*
- * Where the masks of dropout come from. Each row of a site has random numbers of its own, whatever batch or piece of a batch it is
- * worked off in. 64 elements of a row use eight blocks of Philox4x32-7: block b of group g has the counter
- * {8 g + b, first_row + row, site, batch}, and element 64 g + 32 p + 16 h + 2 b + s uses half h (0: low) of its word 2 p + 1 - s.
- * An element is dropped when that half, as a signed number, is below threshold - 32768. Elements 2^35 apart are equal.
+ * Where the masks of dropout come from. Each row of a site has random numbers of its own, whatever batch or piece of a
+ * batch it is worked off in. 64 elements of a row use eight blocks of Philox4x32-7: block b of group g has the counter
+ * {8 g + b, first_row + row, site, batch}, and element 64 g + 32 p + 16 h + 2 b + s uses half h (0: low) of its word 2
+ * p + 1 - s. An element is dropped when that half, as a signed number, is below threshold - 32768. Elements 2^35 apart
+ * are equal.
  */
 typedef struct tfm_dropout {
     uint32_t key[2];    /* the seed                                             */
@@ -49,7 +50,7 @@ typedef struct tfm_head {
     bool causal;               /* a query sees keys up to where it stands */
     size_t window;             /* 0: none; else keys at most this far from where it stands */
     const float *mask;         /* NULL, or [m][n] added to the scaled scores */
-    tfm_dropout dropout;       /* of the weights: row 0, element first + i * w + j, w = n rounded up to a multiple of 8 */
+    tfm_dropout dropout; /* of the weights: row 0, element first + i * w + j, w = n rounded up to a multiple of 8 */
     uint64_t first;            /* multiple of 8 */
     float *out;                /* [m][d_v] */
     size_t out_stride;
@@ -61,15 +62,17 @@ typedef struct tfm_head {
 } tfm_head;
 
 /*
- * How an instruction set multiplies: a register tile, and the packing that feeds it. An item of a panel is 32 bits: a float, or two
- * bfloat16 that stand one above the other in k (the last one alone: with a zero).
+ * How an instruction set multiplies: a register tile, and the packing that feeds it. An item of a panel is 32 bits: a
+ * float, or two bfloat16 that stand one above the other in k (the last one alone: with a zero).
  */
 typedef struct tfm_product {
     size_t mr, nr;     /* rows and columns of the tile                     */
     size_t terms;      /* of the sum over k in one item: 1 or 2            */
     bool takes_rows;   /* the tile can read rows of a that were not packed */
-    /* c[rows][cols] = or += a b over n_items, in order; rows 1..mr, cols 1..nr. a: a panel, or, with a_row, rows that far apart. */
-    void (*tile)(float *c, size_t ldc, const float *a, size_t a_row, const float *b, size_t n_items, size_t rows, size_t cols, bool add);
+    /* c[rows][cols] = or += a b over n_items, in order; rows 1..mr, cols 1..nr. a: a panel, or, with a_row, rows that
+     * far apart. */
+    void (*tile)(float *c, size_t ldc, const float *a, size_t a_row, const float *b, size_t n_items, size_t rows,
+                 size_t cols, bool add);
     /* a[m][k] with strides into panels [m / mr][items][mr], the last one as narrow as its rows; k <= TFM_KC. */
     void (*pack_a)(float *to, const float *a, size_t a_row, size_t a_col, size_t m, size_t k);
     /* b[k][n] with strides into panels [n / nr][items][nr], zero-padded. */
@@ -95,7 +98,8 @@ typedef struct tfm_kernels {
      * edge: a row with nothing above 1e-30 is zero; where a value is not finite, scale is NaN.
      */
     void (*i8_quantize)(int8_t *to, float *scale, const float *x, size_t k, int32_t offset);
-    /* c[rows][cols] = a b scale[row] b->scale[col] over items of 4 terms; the sums are exact below 2^17 items. cols <= 16. */
+    /* c[rows][cols] = a b scale[row] b->scale[col] over items of 4 terms; the sums are exact below 2^17 items. cols
+     * <= 16. */
     void (*i8_product)(float *c, size_t ldc, const int8_t *a, size_t a_row, const float *scale, const tfm_i8_panel *b,
                        size_t n_items, size_t rows, size_t cols);
 
@@ -121,10 +125,11 @@ typedef struct tfm_kernels {
     double (*sum_squares)(const float *x, size_t n);
 
     /* y = gamma (x - mean) / sqrt(var + eps) + beta over d; biased variance; stats[2] = mean, 1 / sqrt(var + eps). */
-    void (*layer_norm)(float *y, float *stats, const float *x, const float *gamma, const float *beta, size_t d, float eps);
+    void (*layer_norm)(float *y, float *stats, const float *x, const float *gamma, const float *beta, size_t d,
+                       float eps);
     /* dx = or += gradient of a row (= with dx == dy allowed); d_gamma += dy xhat, d_beta += dy. */
-    void (*layer_norm_backward)(float *dx, bool add, const float *dy, const float *x, const float *stats, const float *gamma,
-                                size_t d, float *d_gamma, float *d_beta);
+    void (*layer_norm_backward)(float *dx, bool add, const float *dy, const float *x, const float *stats,
+                                const float *gamma, size_t d, float *d_gamma, float *d_beta);
 
     void (*attention)(const tfm_head *head, float *scratch);          /* scratch: tfm_attention_scratch() floats */
     void (*attention_backward)(const tfm_head *head, float *scratch);

@@ -50,7 +50,8 @@ const float *tfm_panels_at(const tfm_panels *p, const tfm_product *how, size_t n
     return p->floats + k / how->terms * padded(p->n, TFM_PACK_UNIT) + n * ((terms + how->terms - 1) / how->terms);
 }
 
-void tfm_panels_fill(const tfm_panels *p, const tfm_kernels *kernels, const float *w, size_t begin, size_t end, void *scratch)
+void tfm_panels_fill(const tfm_panels *p, const tfm_kernels *kernels, const float *w, size_t begin, size_t end,
+                     void *scratch)
 {
     const tfm_product *how = product_of(p, kernels);
     const size_t depth = tfm_block_terms(p->k);
@@ -70,7 +71,8 @@ static void row_of_panels(float *to, const tfm_panels *p, const tfm_product *how
     const size_t depth = tfm_block_terms(p->k);
 
     for (size_t t = 0; t < p->k; t++) {
-        const float *item = tfm_panels_at(p, how, r / how->nr * how->nr, t - t % depth) + t % depth / how->terms * how->nr + r % how->nr;
+        const float *item = tfm_panels_at(p, how, r / how->nr * how->nr, t - t % depth) +
+                            t % depth / how->terms * how->nr + r % how->nr;
         uint32_t bits;
 
         if (how->terms == 1) {

@@ -6,8 +6,9 @@
 #include "kernels/kernels.h"
 
 /*
- * The weights W [n][k] of y = x W^T. float32 and bfloat16: the panels of tfm_product for each block of terms of the sum over k, one after the other;
- * they are for one twin. int8: values [n / 16][k / 4][16][4], row n of W being values * scale[n]; the same for every CPU.
+ * The weights W [n][k] of y = x W^T. float32 and bfloat16: the panels of tfm_product for each block of terms of the sum
+ * over k, one after the other; they are for one twin. int8: values [n / 16][k / 4][16][4], row n of W being values *
+ * scale[n]; the same for every CPU.
  */
 typedef struct tfm_panels {
     uint32_t dtype; /* TFM_DTYPE_* */
@@ -20,7 +21,8 @@ typedef struct tfm_panels {
 
 enum { TFM_PACK_UNIT = 32 }; /* rows of W that are packed together: a multiple of every panel's width */
 
-/* Terms of a block of a sum over k, in which the last one may have fewer: blocks are about equal, so that none is hardly worth its pass over c. */
+/* Terms of a block of a sum over k, in which the last one may have fewer: blocks are about equal, so that none is
+ * hardly worth its pass over c. */
 static inline size_t tfm_block_terms(size_t k)
 {
     const size_t blocks = (k + TFM_KC - 1) / TFM_KC;
@@ -30,8 +32,10 @@ static inline size_t tfm_block_terms(size_t k)
 /* Takes room from arena, or only measures it. dtype, n and k are set. */
 void tfm_panels_place(tfm_panels *panels, const tfm_kernels *kernels, tfm_arena *arena);
 /* Packs rows begin .. end of w; begin is a multiple of TFM_PACK_UNIT, end too unless it is n. scratch: k + 3 bytes. */
-void tfm_panels_fill(const tfm_panels *panels, const tfm_kernels *kernels, const float *w, size_t begin, size_t end, void *scratch);
-/* The panels of float32 or bfloat16 from row n of W on (a multiple of the panels' width), in the block of terms that begins at k. */
+void tfm_panels_fill(const tfm_panels *panels, const tfm_kernels *kernels, const float *w, size_t begin, size_t end,
+                     void *scratch);
+/* The panels of float32 or bfloat16 from row n of W on (a multiple of the panels' width), in the block of terms that
+ * begins at k. */
 const float *tfm_panels_at(const tfm_panels *panels, const tfm_product *how, size_t n, size_t k);
 /* Row r of W, as the products see it: to [k]. */
 void tfm_panels_row(float *to, const tfm_panels *panels, const tfm_kernels *kernels, size_t r);

@@ -251,7 +251,8 @@ static float row_max(const float *z, size_t n)
     return max;
 }
 
-/* Up to TFM_SUM_BLOCK elements: adds to the plain sum and to that of exp(z - max), which is written to e if e is not NULL. */
+/* Up to TFM_SUM_BLOCK elements: adds to the plain sum and to that of exp(z - max), which is written to e if e is not
+ * NULL. */
 INLINE void sum_block(const float *z, float *e, size_t n, float max, double *plain, double *total)
 {
     v8 s = {0}, t = {0}, x;

@@ -1,6 +1,6 @@
 /*
- * The register tile of the matrix product: MR rows of two vectors. The including file defines MULTIPLY_ADD(acc, x, b0, b1): acc[0] += x b0
- * and acc[1] += x b1, where an item is one float or a pair of bfloat16.
+ * The register tile of the matrix product: MR rows of two vectors. The including file defines MULTIPLY_ADD(acc, x, b0,
+ * b1): acc[0] += x b0 and acc[1] += x b1, where an item is one float or a pair of bfloat16.
  */
 #include "kernels/twins.h"
 
@@ -26,10 +26,9 @@ INLINE void splat_item(vt *out, float x)
 #endif
 }
 
-
 /*
- * c[r][0..NR] = or += the sum over the items of a(r, p) b[p][0..NR], in order. rows and packed are constants wherever this is
- * inlined: a packed panel is [n_items][rows], else row r of a stands at a + r * a_row.
+ * c[r][0..NR] = or += the sum over the items of a(r, p) b[p][0..NR], in order. rows and packed are constants wherever
+ * this is inlined: a packed panel is [n_items][rows], else row r of a stands at a + r * a_row.
  */
 INLINE void tile(float *c, size_t ldc, const float *a, size_t a_row, const float *b, size_t n_items, const size_t rows,
                  const bool packed, bool add)
@@ -56,11 +55,12 @@ INLINE void tile(float *c, size_t ldc, const float *a, size_t a_row, const float
     }
 }
 
-#define TILE(rows)                                                                                                     \
-    static void tile_##rows(float *c, size_t ldc, const float *a, size_t a_row, const float *b, size_t n_items, bool add) \
-    {                                                                                                                  \
-        if (a_row) tile(c, ldc, a, a_row, b, n_items, rows, false, add);                                               \
-        else tile(c, ldc, a, 0, b, n_items, rows, true, add);                                                          \
+#define TILE(rows)                                                                                              \
+    static void tile_##rows(float *c, size_t ldc, const float *a, size_t a_row, const float *b, size_t n_items, \
+                            bool add)                                                                           \
+    {                                                                                                           \
+        if (a_row) tile(c, ldc, a, a_row, b, n_items, rows, false, add);                                        \
+        else tile(c, ldc, a, 0, b, n_items, rows, true, add);                                                   \
     }
 
 TILE(1)
@@ -78,7 +78,8 @@ TILE(11)
 TILE(12)
 #endif
 
-static void tile_of(float *c, size_t ldc, const float *a, size_t a_row, const float *b, size_t n_items, size_t rows, bool add)
+static void tile_of(float *c, size_t ldc, const float *a, size_t a_row, const float *b, size_t n_items, size_t rows,
+                    bool add)
 {
     switch (rows) {
     case 1: tile_1(c, ldc, a, a_row, b, n_items, add); break;

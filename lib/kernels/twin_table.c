@@ -1,6 +1,6 @@
 /*
- * The table of one twin. Instructions that only some kernels can use make no second copy of the others: the build names the twin that
- * each group of functions is taken from, which is this one unless a lesser one has the same code.
+ * The table of one twin. Instructions that only some kernels can use make no second copy of the others: the build names
+ * the twin that each group of functions is taken from, which is this one unless a lesser one has the same code.
  */
 #include "kernels/twins.h"
 

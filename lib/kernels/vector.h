@@ -101,16 +101,18 @@ INLINE float lanes_max(const v8 *v)
 }
 
 /*
- * exp of each lane. error: below 2 ulp for results that are normal floats, below 2^-126 otherwise; exactly 0 below -88, NaN stays NaN.
- * how: x = n ln 2 + r, |r| <= ln 2 / 2; a polynomial of degree 6 for exp r (Cephes' coefficients); scaled by 2^n, or 0 for n = -127.
- * range: callers subtract a maximum first, so that x <= 0 but for rounding; above 88 the result saturates.
+ * exp of each lane. error: below 2 ulp for results that are normal floats, below 2^-126 otherwise; exactly 0 below -88,
+ * NaN stays NaN. how: x = n ln 2 + r, |r| <= ln 2 / 2; a polynomial of degree 6 for exp r (Cephes' coefficients);
+ * scaled by 2^n, or 0 for n = -127. range: callers subtract a maximum first, so that x <= 0 but for rounding; above 88
+ * the result saturates.
  */
 INLINE void exp_v8(v8 *x)
 {
     const v8 lowest = splat(-88.0f), highest = splat(88.0f);
     v8 t = MAX(lowest, *x);
     t = MIN(highest, t);
-    const v8 magic = splat(12582912.0f + 127.0f); /* 1.5 * 2^23: adding it rounds to an integer; here the exponent of 2^n */
+    const v8 magic =
+        splat(12582912.0f + 127.0f); /* 1.5 * 2^23: adding it rounds to an integer; here the exponent of 2^n */
     const v8 exponent = t * splat(1.44269504088896341f) + magic, n = exponent - magic;
     v8 r = t - n * splat(0.693359375f);
     r = r - n * splat(-2.12194440e-4f);

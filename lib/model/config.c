@@ -76,7 +76,8 @@ tfm_status tfm_config_preset(tfm_model_options *options, const char *name, tfm_e
     static const struct {
         const char *name;
         uint32_t n, d_model, d_ff, heads;
-    } presets[] = {{"tiny", 4, 128, 256, 4}, {"small", 4, 256, 1024, 4}, {"base", 6, 512, 2048, 8}, {"big", 6, 1024, 4096, 16}};
+    } presets[] = {
+        {"tiny", 4, 128, 256, 4}, {"small", 4, 256, 1024, 4}, {"base", 6, 512, 2048, 8}, {"big", 6, 1024, 4096, 16}};
 
     for (size_t i = 0; i < sizeof presets / sizeof *presets; i++)
         if (!strcmp(name, presets[i].name)) {
@@ -204,7 +205,8 @@ static tfm_status check_ids(tfm_model_options *o, tfm_error *error)
     }
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
         if (ids[i].id >= o->vocab_size)
-            return tfm_fail(error, TFM_E_INVALID, "%s is %u, not below vocab_size %u", ids[i].name, ids[i].id, o->vocab_size);
+            return tfm_fail(error, TFM_E_INVALID, "%s is %u, not below vocab_size %u", ids[i].name, ids[i].id,
+                            o->vocab_size);
     return TFM_OK;
 }
 
@@ -220,13 +222,14 @@ tfm_status tfm_config_check(tfm_model_options *o, tfm_error *error)
     if (!o->d_k) o->d_k = o->d_model / o->n_heads;
     if (!o->d_v) o->d_v = o->d_model / o->n_heads;
     if (o->d_k > MOST_HEAD || o->d_v > MOST_HEAD)
-        return tfm_fail(error, TFM_E_INVALID, "d_model %u / n_heads %u is more than %d: set d_k and d_v", o->d_model, o->n_heads,
-                        MOST_HEAD);
+        return tfm_fail(error, TFM_E_INVALID, "d_model %u / n_heads %u is more than %d: set d_k and d_v", o->d_model,
+                        o->n_heads, MOST_HEAD);
     if (!o->source_vocab_size) o->source_vocab_size = o->vocab_size;
     if (o->source_vocab_size < 4)
         return tfm_fail(error, TFM_E_INVALID, "source_vocab_size is %u, not in 4..16777216", o->source_vocab_size);
     if (o->sharing == TFM_SHARE_ALL && o->source_vocab_size != o->vocab_size)
-        return tfm_fail(error, TFM_E_INVALID, "source_vocab_size is %u but vocab_size %u: one shared matrix needs equal sizes",
+        return tfm_fail(error, TFM_E_INVALID,
+                        "source_vocab_size is %u but vocab_size %u: one shared matrix needs equal sizes",
                         o->source_vocab_size, o->vocab_size);
     if (o->positions == TFM_POSITIONS_LEARNED && o->position_offset >= o->max_positions)
         return tfm_fail(error, TFM_E_INVALID, "position_offset is %u, not below max_positions %u", o->position_offset,

@@ -6,7 +6,8 @@ typedef struct buffers {
     tfm_value *attended, *sum, *normed, *crossed, *sum2, *normed2, *fed, *extra;
 } buffers;
 
-static void pre_norm(tfm_run *run, tfm_value *y, tfm_value *x, tfm_value *memory, const tfm_layer *layer, const buffers *b)
+static void pre_norm(tfm_run *run, tfm_value *y, tfm_value *x, tfm_value *memory, const tfm_layer *layer,
+                     const buffers *b)
 {
     const tfm_decoder_layer *w = &layer->t->weights->decoder[layer->index];
     const uint32_t site = TFM_SITE_DECODER + layer->index * TFM_SITES;
@@ -21,7 +22,8 @@ static void pre_norm(tfm_run *run, tfm_value *y, tfm_value *x, tfm_value *memory
     tfm_op_add_norm(run, y, NULL, b->sum2, b->fed, NULL, rate, site + TFM_SITE_FEEDFORWARD);
 }
 
-static void post_norm(tfm_run *run, tfm_value *y, tfm_value *x, tfm_value *memory, const tfm_layer *layer, const buffers *b)
+static void post_norm(tfm_run *run, tfm_value *y, tfm_value *x, tfm_value *memory, const tfm_layer *layer,
+                      const buffers *b)
 {
     const tfm_decoder_layer *w = &layer->t->weights->decoder[layer->index];
     const uint32_t site = TFM_SITE_DECODER + layer->index * TFM_SITES;

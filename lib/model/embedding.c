@@ -12,14 +12,20 @@ static void embed(tfm_run *run, tfm_value *y, const tfm_transformer *t, const tf
     const size_t d = w->options.d_model, skip = w->options.position_offset * d;
     const bool is_learned = w->options.positions == TFM_POSITIONS_LEARNED;
 
-    tfm_op_embed(run, y, &(tfm_embed){
-        .table = table->weight, .panels = table->panels, .d_table = table->d_weight,
-        .position = is_learned ? learned->weight + skip : t->position,
-        .d_position = is_learned && learned->d_weight ? learned->d_weight + skip : NULL,
-        .d = d, .scale = w->options.plain_embedding ? 1.0f : sqrtf((float)d), .ids = tokens->ids, .positions = tokens->positions,
-        .rate = rate,
-        .site = site,
-    });
+    tfm_op_embed(run, y,
+                 &(tfm_embed){
+                     .table = table->weight,
+                     .panels = table->panels,
+                     .d_table = table->d_weight,
+                     .position = is_learned ? learned->weight + skip : t->position,
+                     .d_position = is_learned && learned->d_weight ? learned->d_weight + skip : NULL,
+                     .d = d,
+                     .scale = w->options.plain_embedding ? 1.0f : sqrtf((float)d),
+                     .ids = tokens->ids,
+                     .positions = tokens->positions,
+                     .rate = rate,
+                     .site = site,
+                 });
 }
 
 void tfm_embed_tokens(tfm_run *run, tfm_value *y, const tfm_transformer *t, const tfm_tokens *tokens, bool decoder)

@@ -80,7 +80,8 @@ enum { TFM_MOST_FOREIGN_CONFIG = 1 << 16 };
 
 /*
  * Finds the tokenizers in the folder of path, Marian's model.npz with the configuration yml, or a file of Hugging Face;
- * f->beside receives those of two languages, f->tokenizer that of both. TFM_E_FORMAT: there are files, but one is missing.
+ * f->beside receives those of two languages, f->tokenizer that of both. TFM_E_FORMAT: there are files, but one is
+ * missing.
  */
 tfm_status tfm_marian_vocabularies(tfm_model_file *f, const char *path, tfm_text yml, tfm_error *error);
 tfm_status tfm_hugging_face_vocabularies(tfm_model_file *f, const char *path, tfm_error *error);

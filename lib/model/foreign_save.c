@@ -79,7 +79,8 @@ void tfm_foreign_tensors_free(tfm_foreign_tensors *t)
     *t = (tfm_foreign_tensors){0};
 }
 
-/* "option=value, ..." of the options that differ, as they are or as they should be; as many as a message has room for. */
+/* "option=value, ..." of the options that differ, as they are or as they should be; as many as a message has room for.
+ */
 static void list_misfits(char list[100], const tfm_foreign_need *needs, size_t n, bool wanted)
 {
     char item[64];

@@ -29,7 +29,8 @@ typedef struct tfm_tokens {
 
 #define TFM_EVERY_LAYER UINT32_MAX
 
-/* Attention weights that a pass shows: all heads of one kind (TFM_ATTENTION_*) and of one layer or of TFM_EVERY_LAYER. */
+/* Attention weights that a pass shows: all heads of one kind (TFM_ATTENTION_*) and of one layer or of TFM_EVERY_LAYER.
+ */
 typedef struct tfm_shown {
     uint32_t kind, layer;
     size_t size;      /* of each layer, when every one's are shown                           */
@@ -79,13 +80,14 @@ typedef struct tfm_step {
 } tfm_step;
 
 /* hidden [n][d]; fills the hypotheses' own rows of the cache. */
-void tfm_forward_step(tfm_run *run, tfm_value *hidden, const tfm_transformer *t, tfm_cache *cache, const tfm_step *step);
+void tfm_forward_step(tfm_run *run, tfm_value *hidden, const tfm_transformer *t, tfm_cache *cache,
+                      const tfm_step *step);
 
 /* Table of sinusoidal positions of rows offset .. offset + rows (3.5): to [rows][d]. */
 void tfm_position_fill(float *to, size_t rows, size_t d, uint32_t form, size_t offset);
 
-/* Attention weights of one kind (TFM_ATTENTION_*) for one pair, all heads: of a layer, to [h][queries][keys], or of every layer,
- * to [layers][h][queries][keys]. target NULL for the encoder's. */
+/* Attention weights of one kind (TFM_ATTENTION_*) for one pair, all heads: of a layer, to [h][queries][keys], or of
+ * every layer, to [layers][h][queries][keys]. target NULL for the encoder's. */
 void tfm_forward_attention(tfm_run *run, const tfm_transformer *t, const tfm_tokens *source, const tfm_tokens *target,
                            uint32_t kind, uint32_t layer, float *to);
 

@@ -8,7 +8,8 @@ enum {
     MOST_I8_TERMS = INT32_MAX / (128 * 128), /* of a sum of int8 products */
 };
 
-/* A walk over the matrices that inference multiplies by, or takes rows of. owner: whose matrices come next, "encoder.layers.0.". */
+/* A walk over the matrices that inference multiplies by, or takes rows of. owner: whose matrices come next,
+ * "encoder.layers.0.". */
 typedef struct walk {
     tfm_inference *to;
     char owner[TFM_NAME_SIZE - 16];
@@ -96,8 +97,8 @@ static tfm_status check_terms(const tfm_inference *plan, tfm_error *error)
 {
     for (size_t i = 0; i < plan->n_matrices; i++)
         if (plan->dtype == TFM_DTYPE_INT8 && plan->matrices[i].panels.k > MOST_I8_TERMS)
-            return tfm_fail(error, TFM_E_UNSUPPORTED, "%s has %zu columns, int8 sums hold at most %d", plan->matrices[i].name,
-                            plan->matrices[i].panels.k, MOST_I8_TERMS);
+            return tfm_fail(error, TFM_E_UNSUPPORTED, "%s has %zu columns, int8 sums hold at most %d",
+                            plan->matrices[i].name, plan->matrices[i].panels.k, MOST_I8_TERMS);
     return TFM_OK;
 }
 

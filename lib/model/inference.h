@@ -13,7 +13,8 @@ typedef struct tfm_packed_matrix {
 } tfm_packed_matrix;
 
 typedef struct tfm_inference {
-    tfm_weights weights; /* a plan of its own; matrices have panels, and weight NULL; the rest points into the source's data */
+    tfm_weights
+        weights; /* a plan of its own; matrices have panels, and weight NULL; the rest points into the source's data */
     uint32_t dtype;
     tfm_packed_matrix *matrices;
     size_t n_matrices;
@@ -27,12 +28,13 @@ typedef struct tfm_inference_source {
 } tfm_inference_source;
 
 /*
- * Everything but the panels' memory: names, types and sizes. dtype: TFM_DTYPE_*. returns TFM_OK, TFM_E_NOMEM, or TFM_E_UNSUPPORTED
- * when sums of the type might overflow.
+ * Everything but the panels' memory: names, types and sizes. dtype: TFM_DTYPE_*. returns TFM_OK, TFM_E_NOMEM, or
+ * TFM_E_UNSUPPORTED when sums of the type might overflow.
  */
-tfm_status tfm_inference_plan(tfm_inference *out, const tfm_weights *source, uint32_t dtype, const tfm_allocator *allocator,
-                              tfm_error *error);
-/* Plans and packs. What was packed is released from the mapping at once: no more than a few pieces are in memory twice. */
+tfm_status tfm_inference_plan(tfm_inference *out, const tfm_weights *source, uint32_t dtype,
+                              const tfm_allocator *allocator, tfm_error *error);
+/* Plans and packs. What was packed is released from the mapping at once: no more than a few pieces are in memory twice.
+ */
 tfm_status tfm_inference_create(tfm_inference *out, const tfm_inference_source *source, uint32_t dtype, tfm_pool *pool,
                                 const tfm_allocator *allocator, tfm_error *error);
 void tfm_inference_destroy(tfm_inference *inference);

@@ -36,8 +36,8 @@ void tfm_inference_store_free(tfm_inference_store *store)
     tfm_free(&a, store, 1, sizeof *store);
 }
 
-tfm_status tfm_inference_store_get(tfm_inference_store *store, const tfm_inference **out, uint32_t dtype, tfm_pool *pool,
-                                   tfm_error *error)
+tfm_status tfm_inference_store_get(tfm_inference_store *store, const tfm_inference **out, uint32_t dtype,
+                                   tfm_pool *pool, tfm_error *error)
 {
     tfm_status status = TFM_OK;
 

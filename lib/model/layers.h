@@ -46,9 +46,10 @@ void tfm_embed_tokens(tfm_run *run, tfm_value *y, const tfm_transformer *t, cons
 /* Keys and values of the new rows, which stand in qkv from a column on, go to the cache; returns the layer's. */
 tfm_value *tfm_cache_append(const tfm_run *run, const tfm_layer *layer, const tfm_value *qkv, size_t column);
 
-/* y = n layers applied to x one after the other, then the final norm of pre-norm stacks (NULL: none). x is lost without a tape. */
-void tfm_stack_run(tfm_run *run, tfm_value *y, tfm_value *x, tfm_value *memory, const tfm_layer *layer, tfm_layer_fn *fn,
-                   uint32_t n, const tfm_norm *final);
+/* y = n layers applied to x one after the other, then the final norm of pre-norm stacks (NULL: none). x is lost without
+ * a tape. */
+void tfm_stack_run(tfm_run *run, tfm_value *y, tfm_value *x, tfm_value *memory, const tfm_layer *layer,
+                   tfm_layer_fn *fn, uint32_t n, const tfm_norm *final);
 
 /* The stacks, applied to embedded rows. */
 void tfm_encoder_stack(tfm_run *run, tfm_value *y, tfm_value *x, const tfm_layer *layer);

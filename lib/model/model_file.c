@@ -15,13 +15,15 @@ static bool text_is(tfm_text text, const char *wanted)
 
 static tfm_status check_kind(const tfm_safetensors *file, const char *path, tfm_error *error)
 {
-    const tfm_text format = tfm_safetensors_metadata(file, "format"), version = tfm_safetensors_metadata(file, "version");
+    const tfm_text format = tfm_safetensors_metadata(file, "format"),
+                   version = tfm_safetensors_metadata(file, "version");
 
     if (!text_is(format, FORMAT))
         return tfm_fail(error, TFM_E_FORMAT, "%.120s is a safetensors file, but not a model of libtransformer", path);
     if (!text_is(version, FORMAT_VERSION))
-        return tfm_fail(error, TFM_E_UNSUPPORTED, "%.120s has format version '%.*s', this library reads " FORMAT_VERSION,
-                        path, (int)(version.size < 20 ? version.size : 20), version.data ? version.data : "");
+        return tfm_fail(error, TFM_E_UNSUPPORTED,
+                        "%.120s has format version '%.*s', this library reads " FORMAT_VERSION, path,
+                        (int)(version.size < 20 ? version.size : 20), version.data ? version.data : "");
     return TFM_OK;
 }
 
@@ -52,9 +54,10 @@ tfm_status tfm_model_file_find(const tfm_model_file *file, const tfm_parameter_p
     if (t->dtype != TFM_F32)
         return tfm_fail(error, TFM_E_UNSUPPORTED, "tensor %s is %s, not F32", p->name, tfm_dtype_name(t->dtype));
     if (t->rank != p->rank || t->shape[0] != p->shape[0] || (p->rank == 2 && t->shape[1] != p->shape[1]))
-        return tfm_fail(error, TFM_E_FORMAT, "tensor %s has the shape [%llu, %llu] of rank %u, the configuration wants [%u, %u]",
-                        p->name, (unsigned long long)t->shape[0], (unsigned long long)(t->rank > 1 ? t->shape[1] : 1),
-                        t->rank, p->shape[0], p->shape[1]);
+        return tfm_fail(error, TFM_E_FORMAT,
+                        "tensor %s has the shape [%llu, %llu] of rank %u, the configuration wants [%u, %u]", p->name,
+                        (unsigned long long)t->shape[0], (unsigned long long)(t->rank > 1 ? t->shape[1] : 1), t->rank,
+                        p->shape[0], p->shape[1]);
     return TFM_OK;
 }
 
@@ -93,14 +96,16 @@ static tfm_status find_data(tfm_model_file *f, const char *path, tfm_error *erro
 }
 
 /* A configuration larger than its file is refused before anything of its size is allocated. */
-static tfm_status check_size(const tfm_model_file *f, const tfm_model_options *options, const char *path, tfm_error *error)
+static tfm_status check_size(const tfm_model_file *f, const tfm_model_options *options, const char *path,
+                             tfm_error *error)
 {
     const size_t least = f->dtype == TFM_DTYPE_INT8 ? sizeof(int8_t) : sizeof(float); /* bytes of a parameter */
     tfm_model_costs costs;
     size_t numbers = 0;
 
     tfm_config_costs(&costs, options, 1, 1);
-    for (size_t i = 0; i < tfm_safetensors_count(f->file); i++) numbers += tfm_safetensors_at(f->file, i)->bytes / least;
+    for (size_t i = 0; i < tfm_safetensors_count(f->file); i++)
+        numbers += tfm_safetensors_at(f->file, i)->bytes / least;
     if (costs.parameters <= numbers) return TFM_OK;
     return tfm_fail(error, TFM_E_FORMAT, "%.120s holds %zu numbers, its configuration wants %llu", path, numbers,
                     (unsigned long long)costs.parameters);
@@ -112,8 +117,8 @@ static tfm_status read_scheme(tfm_model_file *f, const char *path, tfm_error *er
 
     f->dtype = scheme.data ? TFM_DTYPE_INT8 : TFM_DTYPE_F32;
     if (!scheme.data || text_is(scheme, TFM_QUANTISED_SCHEME)) return TFM_OK;
-    return tfm_fail(error, TFM_E_UNSUPPORTED, "%.120s has the quantization '%.40s', this library reads " TFM_QUANTISED_SCHEME, path,
-                    scheme.data);
+    return tfm_fail(error, TFM_E_UNSUPPORTED,
+                    "%.120s has the quantization '%.40s', this library reads " TFM_QUANTISED_SCHEME, path, scheme.data);
 }
 
 tfm_status tfm_model_file_open(tfm_model_file *f, const char *path, bool verify, const tfm_allocator *allocator,
@@ -167,7 +172,8 @@ tfm_status tfm_model_file_moment(const tfm_model_file *f, const char *moment, fl
         moment_name(name, moment, p->name);
         const tfm_tensor *t = tfm_safetensors_find(f->file, name);
         if (!t || t->dtype != TFM_F32 || t->bytes != p->size * sizeof(float))
-            return tfm_fail(error, TFM_E_FORMAT, "%s is missing or of a wrong size: this is a model, not a checkpoint", name);
+            return tfm_fail(error, TFM_E_FORMAT, "%s is missing or of a wrong size: this is a model, not a checkpoint",
+                            name);
         memcpy(to + p->offset, t->data, t->bytes);
     }
     return TFM_OK;
@@ -176,14 +182,19 @@ tfm_status tfm_model_file_moment(const tfm_model_file *f, const char *moment, fl
 typedef char tensor_name[TFM_NAME_SIZE + 16];
 
 /* Appends one tensor for each parameter. moment NULL: the parameters themselves. */
-static size_t append(tfm_tensor *tensors, tensor_name *names, const tfm_weights *w, const float *data, const char *moment)
+static size_t append(tfm_tensor *tensors, tensor_name *names, const tfm_weights *w, const float *data,
+                     const char *moment)
 {
     for (size_t i = 0; i < w->n_parameters; i++) {
         const tfm_parameter_plan *p = &w->parameters[i];
         if (moment) moment_name(names[i], moment, p->name);
         else snprintf(names[i], sizeof names[i], "%s", p->name);
-        tensors[i] = (tfm_tensor){.name = names[i], .dtype = TFM_F32, .rank = p->rank, .shape = {p->shape[0], p->shape[1]},
-                                  .data = data + p->offset, .bytes = p->size * sizeof(float)};
+        tensors[i] = (tfm_tensor){.name = names[i],
+                                  .dtype = TFM_F32,
+                                  .rank = p->rank,
+                                  .shape = {p->shape[0], p->shape[1]},
+                                  .data = data + p->offset,
+                                  .bytes = p->size * sizeof(float)};
     }
     return w->n_parameters;
 }
@@ -220,7 +231,8 @@ tfm_status tfm_model_file_save(const char *path, const tfm_model_parts *parts, c
     const size_t most = 3 * w->n_parameters + 1; /* the tokenizer */
     tfm_tensor *tensors = tfm_alloc(allocator, most, sizeof *tensors);
     tensor_name *names = tfm_alloc(allocator, most, sizeof *names);
-    tfm_status status = tensors && names ? TFM_OK : tfm_fail(error, TFM_E_NOMEM, "table of %zu tensors: no memory", most);
+    tfm_status status =
+        tensors && names ? TFM_OK : tfm_fail(error, TFM_E_NOMEM, "table of %zu tensors: no memory", most);
 
     if (status == TFM_OK) {
         const tfm_model_header header = {.options = &w->options, .trainer = parts->trainer};

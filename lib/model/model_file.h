@@ -13,8 +13,9 @@ typedef struct tfm_beside {
 } tfm_beside;
 
 /*
- * An open file. data: all parameters end to end in plan order, in the mapping, or in copy when the file orders them otherwise.
- * Of a quantised file data is NULL: packed has the matrices, which lie in the mapping, and what else there is, which is in copy.
+ * An open file. data: all parameters end to end in plan order, in the mapping, or in copy when the file orders them
+ * otherwise. Of a quantised file data is NULL: packed has the matrices, which lie in the mapping, and what else there
+ * is, which is in copy.
  */
 typedef struct tfm_model_file {
     tfm_allocator allocator;
@@ -26,7 +27,7 @@ typedef struct tfm_model_file {
     uint32_t dtype;   /* TFM_DTYPE_F32 or _INT8 */
     tfm_inference packed;
     tfm_beside beside[TFM_BESIDES];
-    tfm_text tokenizer;           /* its file's text, in a mapping; size 0 when absent, or when there are two beside it */
+    tfm_text tokenizer; /* its file's text, in a mapping; size 0 when absent, or when there are two beside it */
     tfm_text trainer, provenance; /* JSON, lent; size 0 when absent                      */
 } tfm_model_file;
 
@@ -34,12 +35,15 @@ typedef struct tfm_model_file {
 tfm_status tfm_model_file_open(tfm_model_file *out, const char *path, bool verify, const tfm_allocator *allocator,
                                tfm_error *error);
 void tfm_model_file_close(tfm_model_file *file);
-/* Copies the optimiser's tensors "optimizer.<moment>.<name>" end to end: weights.size floats. TFM_E_FORMAT when one lacks. */
+/* Copies the optimiser's tensors "optimizer.<moment>.<name>" end to end: weights.size floats. TFM_E_FORMAT when one
+ * lacks. */
 tfm_status tfm_model_file_moment(const tfm_model_file *file, const char *moment, float *to, tfm_error *error);
 
-/* The text of the tensor that holds the tokenizer, lent until close; size 0 when there is none. TFM_E_FORMAT: not [bytes] of U8. */
+/* The text of the tensor that holds the tokenizer, lent until close; size 0 when there is none. TFM_E_FORMAT: not
+ * [bytes] of U8. */
 tfm_status tfm_model_file_tokenizer(tfm_text *out, const tfm_safetensors *file, tfm_error *error);
-/* Appends that tensor for a text which is not empty. Bytes go last, so that all before is aligned. Returns how many that is. */
+/* Appends that tensor for a text which is not empty. Bytes go last, so that all before is aligned. Returns how many
+ * that is. */
 size_t tfm_model_file_add_tokenizer(tfm_tensor *to, tfm_text tokenizer);
 
 /* The tensor of a parameter, when it is there, is F32 and has the parameter's shape. */

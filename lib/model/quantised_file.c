@@ -36,15 +36,18 @@ static void describe(trio *t, const tfm_packed_matrix *m)
     t->tensors[1].bytes = t->tensors[2].bytes = n * sizeof(float);
 }
 
-/* Values may be any: their products and sums fit whatever they are. The numbers beside them must be such as finite weights make. */
-static tfm_status check_rows(const tfm_packed_matrix *m, const float *scale, const int32_t *sum, tfm_status bad, tfm_error *error)
+/* Values may be any: their products and sums fit whatever they are. The numbers beside them must be such as finite
+ * weights make. */
+static tfm_status check_rows(const tfm_packed_matrix *m, const float *scale, const int32_t *sum, tfm_status bad,
+                             tfm_error *error)
 {
     const size_t n = padded(m->panels.n, TFM_PACK_UNIT);
     const int32_t most = 128 * (int32_t)padded(m->panels.k, TFM_I8_DEPTH);
 
     for (size_t i = 0; i < n; i++) {
         if (!(scale[i] >= 0.0f) || isinf(scale[i]))
-            return tfm_fail(error, bad, "%s.scale[%zu] is %g, not a number of at least 0", m->name, i, (double)scale[i]);
+            return tfm_fail(error, bad, "%s.scale[%zu] is %g, not a number of at least 0", m->name, i,
+                            (double)scale[i]);
         if (sum[i] < -most || sum[i] > most)
             return tfm_fail(error, bad, "%s.sum[%zu] is %d, not in -%d..%d", m->name, i, sum[i], most, most);
     }
@@ -53,7 +56,8 @@ static tfm_status check_rows(const tfm_packed_matrix *m, const float *scale, con
 
 /* ------------------------------------------------------------------------------------------------- reading ---- */
 
-static tfm_status find(const tfm_model_file *f, const tfm_tensor *wanted, const void **data, const char *path, tfm_error *error)
+static tfm_status find(const tfm_model_file *f, const tfm_tensor *wanted, const void **data, const char *path,
+                       tfm_error *error)
 {
     const tfm_tensor *t = tfm_safetensors_find(f->file, wanted->name);
 
@@ -165,7 +169,8 @@ tfm_status tfm_quantised_save(const char *path, const tfm_quantised_parts *parts
                                      .quantization = {TFM_QUANTISED_SCHEME, sizeof TFM_QUANTISED_SCHEME - 1}};
     tfm_tensor *tensors = tfm_alloc(allocator, most, sizeof *tensors);
     trio *trios = tfm_alloc(allocator, packed->n_matrices, sizeof *trios);
-    tfm_status status = tensors && trios ? TFM_OK : tfm_fail(error, TFM_E_NOMEM, "table of %zu tensors: no memory", most);
+    tfm_status status =
+        tensors && trios ? TFM_OK : tfm_fail(error, TFM_E_NOMEM, "table of %zu tensors: no memory", most);
 
     for (size_t i = 0; i < packed->n_matrices && status == TFM_OK; i++) {
         const tfm_packed_matrix *m = &packed->matrices[i];

@@ -7,10 +7,12 @@
 /* Metadata "quantization". */
 #define TFM_QUANTISED_SCHEME "int8-rows-16x4"
 
-/* The part of opening that differs: with file->file and file->weights in place, checks every tensor and fills file->packed. */
+/* The part of opening that differs: with file->file and file->weights in place, checks every tensor and fills
+ * file->packed. */
 tfm_status tfm_quantised_open(tfm_model_file *file, const char *path, tfm_error *error);
 
-/* packed: int8. data: of all parameters, or, with rest, of those that are in no matrix, end to end: norms and biases. */
+/* packed: int8. data: of all parameters, or, with rest, of those that are in no matrix, end to end: norms and biases.
+ */
 typedef struct tfm_quantised_parts {
     const tfm_inference *packed;
     const float *data;

@@ -2,8 +2,8 @@
 #include "model/layers.h"
 
 /* A layer is done with x before it writes its output: without a tape all but the last work in place. */
-void tfm_stack_run(tfm_run *run, tfm_value *y, tfm_value *x, tfm_value *memory, const tfm_layer *layer, tfm_layer_fn *fn,
-                   uint32_t n, const tfm_norm *final)
+void tfm_stack_run(tfm_run *run, tfm_value *y, tfm_value *x, tfm_value *memory, const tfm_layer *layer,
+                   tfm_layer_fn *fn, uint32_t n, const tfm_norm *final)
 {
     tfm_layer l = *layer;
 

@@ -123,7 +123,8 @@ static void embeddings(walk *at)
         matrix(at, &w->target_embedding, "", "embedding.weight", TFM_INITIAL_NORMAL, 0, V, d);
         w->source_embedding = w->target_embedding;
     } else {
-        matrix(at, &w->source_embedding, "", "encoder.embedding.weight", TFM_INITIAL_NORMAL, 0, o->source_vocab_size, d);
+        matrix(at, &w->source_embedding, "", "encoder.embedding.weight", TFM_INITIAL_NORMAL, 0, o->source_vocab_size,
+               d);
         matrix(at, &w->target_embedding, "", "decoder.embedding.weight", TFM_INITIAL_NORMAL, 0, V, d);
     }
     w->output = w->target_embedding;
@@ -224,7 +225,8 @@ void tfm_weights_destroy(tfm_weights *w)
 
 static void initialise(const tfm_parameter_plan *p, float *to, uint64_t seed, uint64_t stream, float sd)
 {
-    const float limit = p->initial == TFM_INITIAL_XAVIER ? sqrtf(6.0f / ((float)p->shape[1] + (float)p->fan_out)) : 0.0f;
+    const float limit =
+        p->initial == TFM_INITIAL_XAVIER ? sqrtf(6.0f / ((float)p->shape[1] + (float)p->fan_out)) : 0.0f;
 
     switch (p->initial) {
     case TFM_INITIAL_ZERO:
@@ -257,7 +259,8 @@ const tfm_parameter_plan *tfm_weights_odd(const tfm_weights *w, const float *dat
     for (size_t i = 0; i < w->n_parameters; i++) {
         const tfm_parameter_plan *p = &w->parameters[i];
         size_t odd = 0;
-        for (size_t j = 0; j < p->size; j++) odd += !(data[p->offset + j] >= least && data[p->offset + j] <= FLT_MAX); /* NaN is */
+        for (size_t j = 0; j < p->size; j++)
+            odd += !(data[p->offset + j] >= least && data[p->offset + j] <= FLT_MAX); /* NaN is */
         if (odd) return p;
     }
     return NULL;

@@ -19,8 +19,10 @@ tfm_status tfm_renumbered_check(tfm_tokenizer *tokenizer, tfm_error *error)
 
     t->special = (tfm_special_ids){find(t, "<pad>"), find(t, "</s>"), find(t, "<s>"), find(t, "<unk>")};
     if (t->special.eos >= 0 && t->special.unk >= 0) return TFM_OK;
-    return tfm_fail(error, TFM_E_FORMAT, "%s is not among its %u pieces: give the vocabulary that the model was trained "
-                    "with", t->special.eos < 0 ? "</s>" : "<unk>", t->vocab.n);
+    return tfm_fail(error, TFM_E_FORMAT,
+                    "%s is not among its %u pieces: give the vocabulary that the model was trained "
+                    "with",
+                    t->special.eos < 0 ? "</s>" : "<unk>", t->vocab.n);
 }
 
 tfm_status tfm_renumbered_take(tfm_tokenizer *tokenizer, tfm_text vocabulary, tfm_error *error)

@@ -87,7 +87,8 @@ tfm_status tfm_tokenizer_allow_dropout(const tfm_tokenizer *tokenizer, float rat
 /* The same with merges left out at random, where that is allowed. */
 tfm_status tfm_tokenizer_cut_dropout(const tfm_tokenizer *tokenizer, tfm_text line, const tfm_bpe_dropout *dropout,
                                      tfm_token_fn take, void *user, tfm_error *error);
-/* Appends the text of ids, which are all in the target's vocabulary, to out: it may be invalid UTF-8 when bytes are among them.
+/* Appends the text of ids, which are all in the target's vocabulary, to out: it may be invalid UTF-8 when bytes are
+ * among them.
  */
 void tfm_tokenizer_join(const tfm_tokenizer *tokenizer, tfm_ids ids, tfm_buffer *out);
 

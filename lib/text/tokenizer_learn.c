@@ -171,11 +171,13 @@ static tfm_status add_merges(tfm_tokenizer *t, tfm_vocab *pieces, const tfm_coun
 }
 
 /* Fewer than asked for: an error or a warning, as the options say. */
-static tfm_status ran_out(const tfm_tokenizer_options *o, const char *what, size_t got, uint32_t wanted, tfm_error *error)
+static tfm_status ran_out(const tfm_tokenizer_options *o, const char *what, size_t got, uint32_t wanted,
+                          tfm_error *error)
 {
     if (o->strict_size)
-        return tfm_fail(error, TFM_E_INVALID, "%s is %u, but the text supports only %zu: no further pair occurs %u times", what,
-                        wanted, got, o->min_frequency);
+        return tfm_fail(error, TFM_E_INVALID,
+                        "%s is %u, but the text supports only %zu: no further pair occurs %u times", what, wanted, got,
+                        o->min_frequency);
     warn(o, "%s is %zu, %u were asked for: no pair is left that occurs %u times", what, got, wanted, o->min_frequency);
     return TFM_OK;
 }
@@ -220,7 +222,8 @@ static tfm_status build(tfm_tokenizer *t, const tfm_tokenizer_options *options, 
         status = tfm_fail(error, TFM_E_INVALID, "no text: there is no word in the %zu lines", n_lines);
     if (status == TFM_OK) {
         if (codes.data) status = add_tokens(t, &words, error);
-        else if (t->kind == TFM_TOKENIZER_WORDPIECE) status = tfm_wordpiece_learn(t, &words, options->vocab_size, error);
+        else if (t->kind == TFM_TOKENIZER_WORDPIECE)
+            status = tfm_wordpiece_learn(t, &words, options->vocab_size, error);
         else if (t->kind == TFM_TOKENIZER_BPE) status = learn_reversible(t, options, &words, error);
         else status = learn_subword(t, options, &words, error);
     }

@@ -40,8 +40,9 @@ static tfm_status run_piece(tfm_training *t, tfm_sums *sums, tfm_error *error)
     tfm_run_measure(run, run->training);
     pass(t, p, &loss, &nll);
     if (run->bad || run->arena.bad || !tfm_run_place(run, run->arena.peak, run->training))
-        return tfm_fail(error, TFM_E_NOMEM, "a batch of %zu + %zu tokens needs %zu bytes: set memory, or lower batch_tokens",
-                        p->n_source, p->n_target, run->arena.peak);
+        return tfm_fail(error, TFM_E_NOMEM,
+                        "a batch of %zu + %zu tokens needs %zu bytes: set memory, or lower batch_tokens", p->n_source,
+                        p->n_target, run->arena.peak);
     enter(t, TFM_WORK_FORWARD);
     pass(t, p, &loss, &nll);
     tfm_profile_operation(&t->profile, TFM_WORK_NONE, 0.0);

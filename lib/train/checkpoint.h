@@ -6,7 +6,8 @@
 
 enum { TFM_KEPT_MAX = 1024 }; /* checkpoints that one training looks after */
 
-/* Beside the position: what must be the same for a resumed run to be the uninterrupted one, and the files it looks after. */
+/* Beside the position: what must be the same for a resumed run to be the uninterrupted one, and the files it looks
+ * after. */
 typedef struct tfm_checkpoint {
     tfm_position_state at;
     uint64_t seed, pairs;

@@ -150,7 +150,8 @@ void tfm_batches_destroy(tfm_batches *b, const tfm_allocator *a)
     *b = (tfm_batches){0};
 }
 
-/* Stable: pairs of one length keep their order. Lengths are small numbers, so that they are counted instead of compared. */
+/* Stable: pairs of one length keep their order. Lengths are small numbers, so that they are counted instead of
+ * compared. */
 static void sort_by_length(tfm_batches *b)
 {
     size_t *place = b->place;

@@ -40,9 +40,10 @@ tfm_status tfm_dataset_draw(tfm_dataset *data, uint64_t epoch, tfm_error *error)
 uint32_t tfm_dataset_fingerprint(const tfm_dataset *data);
 
 /*
- * Batches of pairs: batch b holds order[start[b]] .. order[start[b + 1]]. Pairs are sorted by length (the longer side, equal ones in
- * random order) and filled up to batch_tokens source and as many target tokens; then the batches are shuffled. A pair longer than
- * batch_tokens is a batch of its own. A function of the data, batch_tokens, seed and epoch.
+ * Batches of pairs: batch b holds order[start[b]] .. order[start[b + 1]]. Pairs are sorted by length (the longer side,
+ * equal ones in random order) and filled up to batch_tokens source and as many target tokens; then the batches are
+ * shuffled. A pair longer than batch_tokens is a batch of its own. A function of the data, batch_tokens, seed and
+ * epoch.
  */
 typedef struct tfm_batches {
     uint32_t *order; /* [n_pairs]     */
@@ -64,7 +65,8 @@ void tfm_batches_destroy(tfm_batches *batches, const tfm_allocator *allocator);
 /* shuffled false: in order of length, for validation. */
 void tfm_batches_fill(tfm_batches *batches, const tfm_dataset *data, size_t batch_tokens, uint64_t seed, uint64_t epoch,
                       bool shuffled);
-/* The end of the longest run order[first] .. of pairs, up to last, with at most so many tokens on a side; one pair at least. */
+/* The end of the longest run order[first] .. of pairs, up to last, with at most so many tokens on a side; one pair at
+ * least. */
 size_t tfm_dataset_run(const tfm_dataset *data, const uint32_t *order, size_t first, size_t last, size_t tokens);
 
 #endif

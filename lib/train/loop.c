@@ -11,7 +11,8 @@
 
 void tfm_loop_begin(tfm_loop *loop, tfm_training *training, const tfm_loop_hooks *hooks, uint64_t *kept, size_t *n_kept)
 {
-    *loop = (tfm_loop){.training = training, .kept = kept, .n_kept = n_kept, .saved_step = UINT64_MAX, .valid_step = UINT64_MAX};
+    *loop = (tfm_loop){
+        .training = training, .kept = kept, .n_kept = n_kept, .saved_step = UINT64_MAX, .valid_step = UINT64_MAX};
     if (hooks) loop->hooks = *hooks;
     loop->began = loop->saved = tfm_now();
     loop->first_step = training->at.step;
@@ -47,7 +48,8 @@ static void estimate_end(tfm_loop *loop)
     const tfm_trainer_options *o = loop->training->options;
     const tfm_position_state *at = &loop->training->at;
     const uint64_t updates = tfm_training_updates(loop->training);
-    const double pace = loop->progress.seconds / (double)(at->step - loop->first_step); /* seconds a step, all included */
+    const double pace =
+        loop->progress.seconds / (double)(at->step - loop->first_step); /* seconds a step, all included */
     double steps = INFINITY;
 
     if (o->max_steps) steps = fmin(steps, (double)o->max_steps - (double)at->step);
@@ -99,12 +101,14 @@ static void sweep(const tfm_loop *loop)
     const char *base = loop->training->options->checkpoint_path;
     char stem[sizeof loop->path];
 
-    if (base && snprintf(stem, sizeof stem, "%s-", base) < (int)sizeof stem) tfm_temporaries_sweep(stem, CHECKPOINT_ENDING);
+    if (base && snprintf(stem, sizeof stem, "%s-", base) < (int)sizeof stem)
+        tfm_temporaries_sweep(stem, CHECKPOINT_ENDING);
 }
 
 static bool checkpoint_name(const tfm_loop *loop, uint64_t step, char *path, size_t size)
 {
-    const int n = snprintf(path, size, "%s-%llu" CHECKPOINT_ENDING, loop->training->options->checkpoint_path, (unsigned long long)step);
+    const int n = snprintf(path, size, "%s-%llu" CHECKPOINT_ENDING, loop->training->options->checkpoint_path,
+                           (unsigned long long)step);
     return n > 0 && (size_t)n < size;
 }
 
@@ -178,7 +182,8 @@ static const char *ended(tfm_loop *loop)
     char *m = loop->message;
     const size_t size = sizeof loop->message;
 
-    if (o->max_steps && at->step >= o->max_steps) snprintf(m, size, "max_steps %llu reached", (unsigned long long)o->max_steps);
+    if (o->max_steps && at->step >= o->max_steps)
+        snprintf(m, size, "max_steps %llu reached", (unsigned long long)o->max_steps);
     else if (o->max_epochs && at->epoch >= o->max_epochs)
         snprintf(m, size, "max_epochs %llu reached", (unsigned long long)o->max_epochs);
     else if (o->max_seconds > 0.0 && tfm_now() - loop->began >= o->max_seconds)
@@ -245,7 +250,8 @@ static tfm_status finish(tfm_loop *loop, bool stopped, tfm_error *error)
     if (stopped) snprintf(loop->message, sizeof loop->message, "stopped by the caller");
     loop->progress.message = loop->message;
     report(loop, TFM_EVENT_DONE);
-    return stopped ? tfm_fail(error, TFM_E_CANCELLED, "the training was stopped at step %llu", (unsigned long long)step) : TFM_OK;
+    return stopped ? tfm_fail(error, TFM_E_CANCELLED, "the training was stopped at step %llu", (unsigned long long)step)
+                   : TFM_OK;
 }
 
 tfm_status tfm_loop_run(tfm_loop *loop, tfm_error *error)

@@ -26,7 +26,8 @@ typedef struct tfm_loop {
     char message[160], path[4096];
 } tfm_loop;
 
-void tfm_loop_begin(tfm_loop *loop, tfm_training *training, const tfm_loop_hooks *hooks, uint64_t *kept, size_t *n_kept);
+void tfm_loop_begin(tfm_loop *loop, tfm_training *training, const tfm_loop_hooks *hooks, uint64_t *kept,
+                    size_t *n_kept);
 /* One update, and what it was in loop->progress. */
 tfm_status tfm_loop_step(tfm_loop *loop, bool *epoch_done, tfm_error *error);
 tfm_status tfm_loop_run(tfm_loop *loop, tfm_error *error);

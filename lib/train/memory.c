@@ -30,8 +30,8 @@ static void count_data(size_t *sum, const tfm_dataset *data)
     count(sum, data->draw_bytes, 1);
 }
 
-tfm_status tfm_memory_need(tfm_training *t, const tfm_dataset *data, const tfm_dataset *other, size_t tokens, bool training,
-                           size_t *bytes, tfm_error *error)
+tfm_status tfm_memory_need(tfm_training *t, const tfm_dataset *data, const tfm_dataset *other, size_t tokens,
+                           bool training, size_t *bytes, tfm_error *error)
 {
     const tfm_extent e = tfm_extent_of(data, tokens);
     size_t sum = PROGRAM, packed, arena;
@@ -51,11 +51,12 @@ tfm_status tfm_memory_need(tfm_training *t, const tfm_dataset *data, const tfm_d
 
 static tfm_status too_little(const tfm_training *t, const tfm_dataset *data, size_t need, tfm_error *error)
 {
-    return tfm_fail(error, TFM_E_INVALID,
-                    "training needs %llu MB even with one pair of up to %zu tokens at a time, memory allows %llu MB: give more, "
-                    "%slower max_length, or take a smaller model",
-                    (unsigned long long)need / 1000000 + 1, data->longest,
-                    (unsigned long long)t->options->memory / 1000000, t->options->recompute ? "" : "set recompute, ");
+    return tfm_fail(
+        error, TFM_E_INVALID,
+        "training needs %llu MB even with one pair of up to %zu tokens at a time, memory allows %llu MB: give more, "
+        "%slower max_length, or take a smaller model",
+        (unsigned long long)need / 1000000 + 1, data->longest, (unsigned long long)t->options->memory / 1000000,
+        t->options->recompute ? "" : "set recompute, ");
 }
 
 tfm_status tfm_memory_choose(tfm_training *t, const tfm_dataset *data, uint32_t *piece_tokens, tfm_error *error)

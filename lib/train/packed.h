@@ -23,7 +23,8 @@ typedef struct tfm_packed {
 } tfm_packed;
 
 /* Room for at least this much; a failure keeps the room there was. */
-tfm_status tfm_packed_reserve(tfm_packed *packed, const tfm_extent *extent, const tfm_allocator *allocator, tfm_error *error);
+tfm_status tfm_packed_reserve(tfm_packed *packed, const tfm_extent *extent, const tfm_allocator *allocator,
+                              tfm_error *error);
 void tfm_packed_destroy(tfm_packed *packed, const tfm_allocator *allocator);
 /* Bytes that such a reserve takes; false: does not fit. */
 bool tfm_packed_bytes(const tfm_extent *extent, size_t *bytes);

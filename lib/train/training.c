@@ -34,8 +34,8 @@ typedef struct begin_args {
 } begin_args;
 
 /*
- * On all threads: most of this time goes into the first touch of the pages. Gradients are zeroed by each step. partial: how many
- * weights of the piece are not finite, while it is in the cache.
+ * On all threads: most of this time goes into the first touch of the pages. Gradients are zeroed by each step. partial:
+ * how many weights of the piece are not finite, while it is in the cache.
  */
 static void begin_piece(const void *args, size_t begin, size_t end, size_t thread)
 {
@@ -63,7 +63,8 @@ static tfm_status begin_weights(tfm_training *t, const float *data, tfm_error *e
     tfm_run_rows_always(&t->run, begin_piece, &(begin_args){t, data}, t->weights.size, PIECE);
     const double odd = sum_partial(t);
     if (odd == 0.0) return TFM_OK;
-    return tfm_fail(error, TFM_E_INVALID, "%.0f weights are not finite, the first of them in %s: train from another model", odd,
+    return tfm_fail(error, TFM_E_INVALID,
+                    "%.0f weights are not finite, the first of them in %s: train from another model", odd,
                     tfm_weights_odd(&t->weights, t->w, -FLT_MAX)->name);
 }
 
@@ -210,7 +211,8 @@ static void adam(tfm_training *t, double rate, double g_scale)
 {
     const tfm_trainer_options *o = t->options;
     const double step = (double)t->at.step + 1.0;
-    const double corrected = rate * sqrt(1.0 - pow((double)o->adam_beta2, step)) / (1.0 - pow((double)o->adam_beta1, step));
+    const double corrected =
+        rate * sqrt(1.0 - pow((double)o->adam_beta2, step)) / (1.0 - pow((double)o->adam_beta1, step));
     const adam_args args = {t, (float)g_scale, (float)corrected};
 
     tfm_run_rows_always(&t->run, adam_piece, &args, t->weights.size, PIECE);
@@ -236,10 +238,13 @@ static tfm_status skip(tfm_training *t, tfm_update *update, double loss, tfm_err
 
     if (in_row >= most)
         return tfm_fail(error, TFM_E_INVALID,
-                        "%" PRIu64 " in a row: the gradient of step %" PRIu64 " is not finite, %s first (loss %g): lower lr_scale "
-                        "or set clip_norm", in_row, t->at.step + 1, name ? name : "the loss", loss);
+                        "%" PRIu64 " in a row: the gradient of step %" PRIu64
+                        " is not finite, %s first (loss %g): lower lr_scale "
+                        "or set clip_norm",
+                        in_row, t->at.step + 1, name ? name : "the loss", loss);
     snprintf(message, sizeof message,
-             "step %" PRIu64 " is skipped: its gradient is not finite, %s first (loss %g); %" PRIu64 " in a row, %" PRIu64 " end the training",
+             "step %" PRIu64 " is skipped: its gradient is not finite, %s first (loss %g); %" PRIu64
+             " in a row, %" PRIu64 " end the training",
              t->at.step + 1, name ? name : "the loss", loss, in_row, most);
     if (o->log) o->log(o->log_user, TFM_LOG_WARNING, message);
     t->at.skipped++;

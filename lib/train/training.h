@@ -56,7 +56,8 @@ tfm_status tfm_training_create(tfm_training *t, const tfm_model_options *model, 
                                const tfm_trainer_options *options, const tfm_allocator *allocator, tfm_error *error);
 void tfm_training_destroy(tfm_training *t);
 
-/* After data was filled: plans its batches, in pieces of piece_tokens or, 0, those that memory allows. Likewise for valid. */
+/* After data was filled: plans its batches, in pieces of piece_tokens or, 0, those that memory allows. Likewise for
+ * valid. */
 tfm_status tfm_training_set_data(tfm_training *t, tfm_dataset *data, uint32_t piece_tokens, tfm_error *error);
 tfm_status tfm_training_set_valid(tfm_training *t, tfm_dataset *valid, tfm_error *error);
 
@@ -65,8 +66,9 @@ uint64_t tfm_training_updates_of(const tfm_training *t, const tfm_batches *batch
 uint64_t tfm_training_updates(const tfm_training *t);
 
 /*
- * One update. Without a finite loss and gradient weights and moments stay, and the position moves on (a skipped step), but for the
- * last of options->max_skipped in a row, which fails. On failure weights, moments and position are unchanged.
+ * One update. Without a finite loss and gradient weights and moments stay, and the position moves on (a skipped step),
+ * but for the last of options->max_skipped in a row, which fails. On failure weights, moments and position are
+ * unchanged.
  */
 tfm_status tfm_training_step(tfm_training *t, tfm_update *update, tfm_error *error);
 /* Mean loss of the validation data, without smoothing or dropout. */

@@ -26,7 +26,8 @@ static tfm_status reserve(tfm_training *t, const tfm_dataset *data, size_t token
     tfm_status status = tfm_batch_measure(t, &e, training, t->run.threads, &bytes, error);
 
     if (status == TFM_OK && (bytes == SIZE_MAX || !tfm_run_place(&t->run, bytes, training)))
-        status = tfm_fail(error, TFM_E_NOMEM, "batches of up to %zu + %zu tokens need %zu bytes: set memory, or lower batch_tokens",
+        status = tfm_fail(error, TFM_E_NOMEM,
+                          "batches of up to %zu + %zu tokens need %zu bytes: set memory, or lower batch_tokens",
                           e.source, e.target, bytes);
     if (status == TFM_OK) status = tfm_packed_reserve(&t->packed, &e, &t->allocator, error);
     return status == TFM_OK ? reserve_positions(t, data->longest, error) : status;
@@ -42,15 +43,17 @@ static tfm_status admit_valid(tfm_training *t, const tfm_dataset *data, const tf
 
     if (status != TFM_OK) return status;
     if (limit && bytes > limit && bytes > need)
-        return tfm_fail(error, TFM_E_INVALID,
-                        "validation needs %llu MB for a pair of up to %zu tokens, memory allows %llu MB: give more, or leave "
-                        "such pairs out", (unsigned long long)bytes / 1000000 + 1, valid->longest,
-                        (unsigned long long)limit / 1000000);
+        return tfm_fail(
+            error, TFM_E_INVALID,
+            "validation needs %llu MB for a pair of up to %zu tokens, memory allows %llu MB: give more, or leave "
+            "such pairs out",
+            (unsigned long long)bytes / 1000000 + 1, valid->longest, (unsigned long long)limit / 1000000);
     return reserve(t, valid, piece_tokens, false, error);
 }
 
 /* Takes *data over and leaves it empty. */
-static void take(tfm_training *t, tfm_dataset *held, tfm_batches *batches, tfm_dataset *data, const tfm_batches *planned)
+static void take(tfm_training *t, tfm_dataset *held, tfm_batches *batches, tfm_dataset *data,
+                 const tfm_batches *planned)
 {
     tfm_batches_destroy(batches, &t->allocator);
     tfm_dataset_destroy(held);

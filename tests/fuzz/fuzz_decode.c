@@ -1,7 +1,7 @@
 /*
- * Any request to any decoder: refused, or results that keep to it. Bytes choose the model, the decoder's options and the
- * request: lines or ids with their prefixes, terms, placeholders and callbacks, some of them what no caller should give.
- * It is run again, in other batches and after a lack of memory, and must come out the same.
+ * Any request to any decoder: refused, or results that keep to it. Bytes choose the model, the decoder's options and
+ * the request: lines or ids with their prefixes, terms, placeholders and callbacks, some of them what no caller should
+ * give. It is run again, in other batches and after a lack of memory, and must come out the same.
  */
 #include "fuzz_memory.h"
 #include "fuzz_texts.h"
@@ -44,7 +44,8 @@ static uint32_t draw_number(input *in, uint32_t least, uint32_t most)
 /* 0 as often as not. */
 static float draw_float(input *in)
 {
-    static const float values[] = {0.5f, 1, 1.5f, 2, 0.1f, 0.9f, 4, 10, 1e38f, 1e-38f, 1e9f, -0.0f, NAN, -1, INFINITY, -INFINITY};
+    static const float values[] = {0.5f,  1,      1.5f, 2,     0.1f, 0.9f, 4,        10,
+                                   1e38f, 1e-38f, 1e9f, -0.0f, NAN,  -1,   INFINITY, -INFINITY};
     const uint32_t x = draw(in, 32);
 
     return x < 16 ? 0 : values[(x - 16) % (in->wild ? 16 : 12)];

@@ -1,6 +1,6 @@
 /*
- * Any bytes as one file of a model that another system keeps in several: refused, or a model. The first byte says which file of
- * which system; those that it must have besides are as they should be.
+ * Any bytes as one file of a model that another system keeps in several: refused, or a model. The first byte says which
+ * file of which system; those that it must have besides are as they should be.
  */
 #include "../foreign_samples.h"
 #include "../spm_file.h"
@@ -91,7 +91,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     write_file(files[which].name, data + 1, size - 1);
     tfm_load_options_init(&o, sizeof o);
     o.allocator = &allocator;
-    const tfm_status status = tfm_model_load(&model, place(files[which].system == MARIAN ? "model.npz" : ""), &o, &error);
+    const tfm_status status =
+        tfm_model_load(&model, place(files[which].system == MARIAN ? "model.npz" : ""), &o, &error);
     fuzz_check_error(status, &error);
     FUZZ_REQUIRE((status == TFM_OK) == (model != NULL));
     fuzz_check_peak(good + size, 0);

@@ -1,4 +1,5 @@
-/* Any bytes as hypotheses and references of chrF and TER, and as two systems that are compared. The first three bytes are options. */
+/* Any bytes as hypotheses and references of chrF and TER, and as two systems that are compared. The first three bytes
+ * are options. */
 #include "fuzz.h"
 
 enum { MOST_LINES = 12 };
@@ -45,7 +46,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     chrf.whitespace = data[0] >> 7;
     chrf.lowercase = data[1] & 1;
     chrf.eps_smoothing = data[1] >> 1 & 1;
-    check(tfm_chrf(&r, sizeof r, in.hyps, in.n, both, in.n_refs, &chrf, &error), &error, r.score, 100.0001, r.signature);
+    check(tfm_chrf(&r, sizeof r, in.hyps, in.n, both, in.n_refs, &chrf, &error), &error, r.score, 100.0001,
+          r.signature);
     tfm_ter_options_init(&ter, sizeof ter);
     ter.case_sensitive = data[1] >> 2 & 1;
     ter.normalized = data[1] >> 3 & 1;
@@ -54,7 +56,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check(tfm_ter(&r, sizeof r, in.hyps, in.n, both, in.n_refs, &ter, &error), &error, r.score, 1e9, r.signature);
     const void *const options[] = {NULL, &chrf, &ter, NULL};
     const uint32_t metric = data[1] >> 6;
-    const tfm_status status = tfm_compare(&c, sizeof c, in.hyps, in.refs[1], in.n, both, 1, metric, options[metric], data[2] >> 1, data[0], &error);
+    const tfm_status status = tfm_compare(&c, sizeof c, in.hyps, in.refs[1], in.n, both, 1, metric, options[metric],
+                                          data[2] >> 1, data[0], &error);
     check(status, &error, c.score[1], 1e9, c.signature);
     if (status == TFM_OK) FUZZ_REQUIRE(c.p_value > 0 && c.p_value <= 1 && c.interval[0] >= 0);
     return 0;

@@ -189,8 +189,9 @@ static tfm_status use_words(given g, tfm_error *error)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static tfm_status (*const use[])(given, tfm_error *) = {
-        use_tokenizer, use_model, use_load, use_decoder, use_trainer, use_attention, use_bleu, use_measure, use_words, use_chrf, use_ter};
+    static tfm_status (*const use[])(given, tfm_error *) = {use_tokenizer, use_model,     use_load, use_decoder,
+                                                            use_trainer,   use_attention, use_bleu, use_measure,
+                                                            use_words,     use_chrf,      use_ter};
     const given g = {malloc(size ? size - 1 : 0), size ? size - 1 : 0};
     tfm_error error = {0};
 

@@ -1,4 +1,5 @@
-/* Any bytes as a model file of SentencePiece: refused, or a tokenizer that cuts text, in the best ways too, and joins it. */
+/* Any bytes as a model file of SentencePiece: refused, or a tokenizer that cuts text, in the best ways too, and joins
+ * it. */
 #include "fuzz_memory.h"
 #include "fuzz_texts.h"
 

@@ -26,8 +26,8 @@ static inline tfm_text fuzz_decode(const tfm_tokenizer *t, tfm_ids ids)
     return (tfm_text){text, size};
 }
 
-/* Valid text: its ids are in the vocabulary, none of them controls, and of the kind bpe they give the text again. A pair
- * does not decode what it encodes. */
+/* Valid text: its ids are in the vocabulary, none of them controls, and of the kind bpe they give the text again. A
+ * pair does not decode what it encodes. */
 static inline void fuzz_round_trip(const tfm_tokenizer *t, tfm_text line)
 {
     size_t n = 0, again = 0;

@@ -1,5 +1,5 @@
-/* Runs a fuzzer on files that are kept, seeds and inputs that once broke something, and on damaged copies of them. Usage: replay
- * FILE_OR_FOLDER... */
+/* Runs a fuzzer on files that are kept, seeds and inputs that once broke something, and on damaged copies of them.
+ * Usage: replay FILE_OR_FOLDER... */
 #include "fuzz.h"
 
 #include <dirent.h>

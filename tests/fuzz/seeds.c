@@ -141,17 +141,18 @@ static void write_folders(void)
 {
     static const struct {
         const char *name, *text;
-    } texts[] = {{"config", HF_CONFIG},
-                 {NULL, NULL},
-                 {"generation", "{\"decoder_start_token_id\":3,\"bos_token_id\":null}"},
-                 {"index", "{\"metadata\":{},\"weight_map\":{\"model.shared.weight\":\"model.safetensors\"}}"},
-                 {NULL, NULL},
-                 {"ct2-config", "{\"layer_norm_epsilon\":1e-6,\"decoder_start_token\":\"</s>\",\"unk_token\":\"<unk>\"}"},
-                 {"ct2-list", "[\"<blank>\",\"<s>\",\"</s>\",\"a\",\"b\"]"},
-                 {"ct2-lines", "<blank>\n<s>\r\n</s>\na\nb"},
-                 {NULL, NULL},
-                 {"decoder.yml", OPUS_DECODER},
-                 {"vocab.yml", OPUS_VOCABULARY}};
+    } texts[] = {
+        {"config", HF_CONFIG},
+        {NULL, NULL},
+        {"generation", "{\"decoder_start_token_id\":3,\"bos_token_id\":null}"},
+        {"index", "{\"metadata\":{},\"weight_map\":{\"model.shared.weight\":\"model.safetensors\"}}"},
+        {NULL, NULL},
+        {"ct2-config", "{\"layer_norm_epsilon\":1e-6,\"decoder_start_token\":\"</s>\",\"unk_token\":\"<unk>\"}"},
+        {"ct2-list", "[\"<blank>\",\"<s>\",\"</s>\",\"a\",\"b\"]"},
+        {"ct2-lines", "<blank>\n<s>\r\n</s>\na\nb"},
+        {NULL, NULL},
+        {"decoder.yml", OPUS_DECODER},
+        {"vocab.yml", OPUS_VOCABULARY}};
     static unsigned char bytes[SAMPLE_ROOM];
     static spm_file v;
     sample s = {.bytes = bytes};
@@ -194,9 +195,10 @@ static void write_tokenizers(void)
     FUZZ_REQUIRE(tfm_tokenizer_export(subword, place("codes", "codes"), NULL) == TFM_OK);
     write_text("codes", "crlf", "#version: 0.2\r\nt h\r\nth e</w>\r\n");
     write_text("vocabulary", "counts", "the 9\nw@@ 4\ni@@ 3\nd@@ 3\ner 1\n");
-    write_text("tokenizer", "restricted",
-               "tfm-tokenizer 1 subword-nmt 7 tokens 2 merges restricted 1 glossaries\n<pad>\n<eos>\n<bos>\n<unk>\nt@@\n"
-               "owe\nowe@@\nt h\nth e</w>\nowe\n");
+    write_text(
+        "tokenizer", "restricted",
+        "tfm-tokenizer 1 subword-nmt 7 tokens 2 merges restricted 1 glossaries\n<pad>\n<eos>\n<bos>\n<unk>\nt@@\n"
+        "owe\nowe@@\nt h\nth e</w>\nowe\n");
     tfm_tokenizer *wordpiece = learn(TFM_TOKENIZER_WORDPIECE);
     FUZZ_REQUIRE(tfm_tokenizer_save(wordpiece, place("tokenizer", "wordpiece"), NULL) == TFM_OK);
     FUZZ_REQUIRE(tfm_tokenizer_export(wordpiece, place("tokenizer", "subwords"), NULL) == TFM_OK);
@@ -384,8 +386,9 @@ static void write_arguments(void)
 
 static void write_logs(void)
 {
-    static const char header[] = "event,step,epoch,seconds,loss,nll,learning_rate,gradient_norm,source_tokens,target_tokens,"
-                                 "tokens_per_s,valid_nll,valid_perplexity,valid_bleu\n";
+    static const char header[] =
+        "event,step,epoch,seconds,loss,nll,learning_rate,gradient_norm,source_tokens,target_tokens,"
+        "tokens_per_s,valid_nll,valid_perplexity,valid_bleu\n";
     static const char *const rows[] = {
         "step,1,0,0.5,6.5,6.25,1e-05,2,10,20,100.5,,,\nvalid,1,0,0.6,,,,,,,,6,403.4,1.5\ndone,1,0,0.7,,,,,,,,,,\n",
         "step,5,0,9,2,2,1e-5,2,1,2,3,,,\nstep,6,0,10,2,2,1e-5,2,1,2,3,,,\nstep,5,0,1,nan,inf,-1e400,2,1,2,3,,,\nstep,6",
