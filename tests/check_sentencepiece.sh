@@ -20,7 +20,9 @@ same() # WHAT WANT GOT
     failed=1
 }
 
-# The program's spaces are U+2581, one of them in front; where spaces are removed, of what is not empty alone.
+# The program's spaces are U+2581, one of them in front; where spaces are removed, of what is not empty alone. Lines that
+# have that character are left out: in a model it is a space, to spm_normalize a character.
+marked=$(grep -n ▁ "$data/spm/inputs_misc.txt" | sed 's/:.*/d/')
 normal() # NAME PREFIXED OPTIONS...
 {
     local name=$1 prefixed=$2
@@ -30,8 +32,8 @@ normal() # NAME PREFIXED OPTIONS...
     spm_normalize "$@" < unmarked 2> /dev/null | sed "s/ /▁/g; s/^$prefixed/▁&/" > want
     "$tfm" tokenizer normalize --tokenizer-file "$name.model" < unmarked > got
     same "$name: normal text" want got
-    sed "s/ /▁/g; s/^$prefixed/▁&/" "$data/spm/gold/normalize.${name/_spaces/.keepws}.txt" > want
-    "$tfm" tokenizer normalize --tokenizer-file "$name.model" < "$data/spm/inputs_misc.txt" > got
+    sed "$marked; s/ /▁/g; s/^$prefixed/▁&/" "$data/spm/gold/normalize.${name/_spaces/.keepws}.txt" > want
+    sed "$marked" "$data/spm/inputs_misc.txt" | "$tfm" tokenizer normalize --tokenizer-file "$name.model" > got
     same "$name: normal text of 0.1.97" want got
 }
 
