@@ -52,10 +52,9 @@ static tfm_text item_in_lines(const char *at, const char *document_end, size_t i
 tfm_text tfm_yaml_item(tfm_text document, const char *key, size_t index)
 {
     const tfm_text value = tfm_yaml_value(document, key);
-    const char *end = document.data + document.size;
 
     if (!value.data) return value;
     if (value.size && *value.data == '[') return item_in_brackets((tfm_text){value.data + 1, value.size - 1}, index);
-    const char *newline = memchr(value.data, '\n', (size_t)(end - value.data));
+    const char *end = document.data + document.size, *newline = memchr(value.data, '\n', (size_t)(end - value.data));
     return newline ? item_in_lines(newline + 1, end, index) : (tfm_text){NULL, 0};
 }
