@@ -39,7 +39,7 @@ check() # PAGE WORDS...
     options < "$tmp/page" | diff "$tmp/wanted" - || fail "$1: other options than --help (<)"
 }
 
-"$tfm" --help | sed -n '/^Commands/,/^$/s/^  \([a-z]* \{0,1\}[a-z]*\)  .*/\1/p' > "$tmp/commands"
+"$tfm" --help | sed -n '/^Commands/,/^$/s/^  \([a-z-]* \{0,1\}[a-z-]*\)  .*/\1/p' > "$tmp/commands"
 [ -s "$tmp/commands" ] || fail "tfm --help lists no commands"
 check tfm
 while read -r -a command; do
