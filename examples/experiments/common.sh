@@ -1,10 +1,10 @@
 # Shared by the experiments, which source it: the program, trainings that go on where they stopped, means.
-# TFM names the program when it is not the release build of this tree; THREADS how many processors to use, 0: all.
+# TFM names the program when it is not the release build of this tree; THREADS how many processors to use, by default all.
 # shellcheck shell=bash
 export LC_ALL=C
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 tfm=${TFM-$root/build/release/examples/cli/tfm}
-threads=${THREADS-0}
+threads=${THREADS:-$(nproc)}
 
 say() { printf '\n== %s\n' "$*"; }
 usage() { sed -n '2,/^[^#]/{ s/^# \{0,1\}//; t show; b; :show p; }' "$0" >&2; exit "${1-2}"; }
