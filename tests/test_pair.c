@@ -67,6 +67,7 @@ static const struct {
 } refused[] = {
     {"", "there is no piece in it"},
     {"{}", "there is no piece in it"},
+    {"\"\": 7\n", "the id of '' is 7, but its 1 pieces have the ids 0..0"},
     {"a: 0\nb\n", "line 2: is not \"piece: id\""},
     {"a: 0\nb: x\n", "line 2: no id from 0 on follows a piece and its colon"},
     {"a: -1\n", "line 1: no id from 0 on"},

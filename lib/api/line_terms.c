@@ -38,7 +38,7 @@ static tfm_status write(tfm_line_terms *t, const tfm_tokenizer *tokenizer, tfm_i
 
     tfm_tokenizer_join(tokenizer, ids, &t->written);
     if (t->written.bad) return tfm_fail(error, TFM_E_NOMEM, "no memory for a term of %zu tokens", ids.size);
-    *written = (tfm_text){t->written.data + first, t->written.size - first};
+    *written = tfm_buffer_part(&t->written, first, t->written.size);
     return TFM_OK;
 }
 

@@ -38,6 +38,12 @@ static inline tfm_text tfm_text_from(tfm_text text, size_t n)
     return n ? (tfm_text){text.data + n, text.size - n} : text;
 }
 
+/* The bytes of a buffer from start to end; of one that never grew, which has no data, none. */
+static inline tfm_text tfm_buffer_part(const tfm_buffer *buffer, size_t start, size_t end)
+{
+    return tfm_text_from((tfm_text){buffer->data, end}, start);
+}
+
 /* Takes the first line off a text that is not empty, without the LF or CRLF that ends it. */
 static inline tfm_text tfm_text_take_line(tfm_text *text)
 {

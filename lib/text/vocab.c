@@ -20,9 +20,7 @@ void tfm_vocab_free(tfm_vocab *vocab)
 
 tfm_text tfm_vocab_text(const tfm_vocab *vocab, uint32_t id)
 {
-    const size_t start = id ? vocab->ends[id - 1] : 0;
-
-    return (tfm_text){vocab->all.data + start, vocab->ends[id] - start};
+    return tfm_buffer_part(&vocab->all, id ? vocab->ends[id - 1] : 0, vocab->ends[id]);
 }
 
 /* FNV-1a, continued over the parts; the fold spreads the high bits, as slots are chosen by the low ones. */

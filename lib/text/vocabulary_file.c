@@ -194,9 +194,7 @@ static tfm_status read_lines(reader *r)
 
 static tfm_text piece_of(const reader *r, size_t i)
 {
-    const size_t start = i ? r->entries[i - 1].end : 0;
-
-    return (tfm_text){r->pieces.data + start, r->entries[i].end - start};
+    return tfm_buffer_part(&r->pieces, i ? r->entries[i - 1].end : 0, r->entries[i].end);
 }
 
 static int shown(tfm_text piece)
