@@ -1081,6 +1081,9 @@ typedef struct tfm_trainer_options {
                                        data given as text and tokenizers with merges; validation is never touched;
                                        [0, 1], 0: off (default) */
     float    bpe_dropout_target;    /* likewise of a target line */
+    uint64_t cooldown;              /* the last steps up to max_steps, in which the rate of eq. (3) is taken times
+                                       n/cooldown, n from cooldown down to 1: the weights settle, as the mean of
+                                       checkpoints does for them at a high rate. 0: none (default); at most max_steps */
 } tfm_trainer_options;
 
 /* Fills *options with the defaults above; pass sizeof *options. NULL is ignored. since 0.2 */

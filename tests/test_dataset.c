@@ -282,6 +282,21 @@ START_TEST(m24_learning_rates)
 }
 END_TEST
 
+START_TEST(the_end_of_the_rate)
+{
+    static const struct {
+        uint64_t step, last, cooldown;
+        double factor;
+    } cases[] = {
+        {60, 100, 40, 1.0},  {61, 100, 40, 1.0}, {62, 100, 40, 0.975}, {100, 100, 40, 0.025}, {1, 100, 100, 1.0},
+        {50, 100, 100, 0.51}, {100, 100, 1, 1.0}, {100, 100, 0, 1.0},   {1, 0, 0, 1.0},        {7, UINT64_MAX, 9, 1.0},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        ck_assert_double_eq(tfm_schedule_cooldown(cases[i].step, cases[i].last, cases[i].cooldown), cases[i].factor);
+}
+END_TEST
+
 /* ----------------------------------------------------------------------------------------------- checkpoint ---- */
 
 static const tfm_checkpoint sample = {
@@ -429,6 +444,7 @@ static Suite *dataset_suite(void)
     tcase_add_test(tc, fingerprints_tell_data_apart);
     tcase_add_test(tc, data_survives_failing_memory);
     tcase_add_test(tc, m24_learning_rates);
+    tcase_add_test(tc, the_end_of_the_rate);
     tcase_add_test(tc, states_come_back_as_they_were);
     tcase_add_test(tc, damaged_states_are_refused);
     tcase_add_test(tc, too_long_a_list_of_files_is_refused);

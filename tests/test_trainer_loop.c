@@ -17,6 +17,26 @@ START_TEST(max_steps_end_it)
 }
 END_TEST
 
+START_TEST(the_rate_cools_down_to_max_steps)
+{
+    static const double factors[] = {1.0, 1.0, 1.0, 2.0 / 3.0, 1.0 / 3.0};
+    story s = {0};
+    tfm_trainer_options o = loop_options(&s);
+
+    o.max_steps = 5;
+    o.cooldown = 3;
+    tfm_trainer *t = trainer_of(model, &o, &data);
+    for (size_t i = 0; i < 5; i++)
+        golden_near(step_once(t).learning_rate, 0.25 * (double)(i + 1) / 1000.0 * factors[i], 0, 1e-6, "rate");
+    tfm_trainer_free(t);
+    for (o.max_steps = 0; o.max_steps <= 2; o.max_steps += 2) {
+        ck_assert_status(tfm_trainer_create(&t, model, &o, &error), TFM_E_INVALID, error);
+        ck_assert_msg(strstr(error.message, o.max_steps ? "cooldown is 3, but max_steps is 2" :
+                                                          "cooldown is 3, but max_steps is 0"), "%s", error.message);
+    }
+}
+END_TEST
+
 START_TEST(max_epochs_end_it)
 {
     story s = {0};
@@ -329,6 +349,7 @@ static Suite *trainer_loop_suite(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, max_steps_end_it);
+    tcase_add_test(tc, the_rate_cools_down_to_max_steps);
     tcase_add_test(tc, a_stop_does_not_skip_the_validation_that_is_due);
     tcase_add_test(tc, a_finished_training_that_runs_again_does_nothing);
     tcase_add_test(tc, max_epochs_end_it);

@@ -38,6 +38,7 @@ static tfm_trainer_options all_options(int dtype)
     o.accumulate = 2;
     o.clip_norm = 1.0f;
     o.max_steps = STEPS;
+    o.cooldown = STEPS / 2;
     o.seed = 7;
     return o;
 }

@@ -94,6 +94,10 @@ static const option_row rows[] = {
     {"warmup", "N", "steps while the learning rate rises to its highest value; fewer for a short training", OPTION_U32,
      .low = 1, AT(trainer.warmup)},
     {"lr-scale", "X", "factor on the learning rate of equation (3)", OPTION_FLOAT, AT(trainer.lr_scale)},
+    {"cooldown", "N",
+     "in the last N of --steps the rate falls in a straight line to nearly zero, which brings a short training further; "
+     "default: it falls as equation (3) says to the end",
+     OPTION_U64, .low = 1, AT(trainer.cooldown)},
     {"dropout", "P",
      "chance of a value to be left out, on the output of each sub-layer: more keeps a small corpus from being learned "
      "by heart",

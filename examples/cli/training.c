@@ -272,6 +272,9 @@ static void announce_run(const training *t, uint32_t d_model)
     const double peak = (double)o->lr_scale / sqrt((double)d_model * (double)o->warmup);
     console_say("training    batches of up to %u tokens a side x %u; threads: %ld; the rate peaks at %.3g in step %u",
                 o->batch_tokens, o->accumulate, o->n_threads ? (long)o->n_threads : cores, peak, o->warmup);
+    if (o->cooldown)
+        console_say("            and falls to nearly zero from step %llu to %llu",
+                    (unsigned long long)(o->max_steps - o->cooldown + 1), (unsigned long long)o->max_steps);
     const uint32_t piece = (uint32_t)t->report.piece_tokens;
     if (piece < o->batch_tokens)
         console_say(

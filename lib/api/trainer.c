@@ -5,6 +5,7 @@
 #include "text/tokenizer.h"
 
 #include <float.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -64,6 +65,9 @@ static tfm_status check_options(const tfm_trainer_options *o, tfm_error *error)
                                                limits[i].below, error);
         if (status != TFM_OK) return status;
     }
+    if (o->cooldown > o->max_steps)
+        return tfm_fail(error, TFM_E_INVALID, "cooldown is %" PRIu64 ", but max_steps is %" PRIu64 ": it is the last of so "
+                        "many steps, set max_steps", o->cooldown, o->max_steps);
     if (o->n_ranks > 1 && !o->reduce)
         return tfm_fail(error, TFM_E_INVALID, "n_ranks is %u, but there is no reduce function", o->n_ranks);
     return TFM_OK;

@@ -287,7 +287,8 @@ tfm_status tfm_training_step(tfm_training *t, tfm_update *update, tfm_error *err
     tfm_run_rows_always(&t->run, norm_piece, t, t->weights.size, PIECE);
     const double tokens = fmax(1.0, update->sums.target_tokens);
     update->norm = sqrt(sum_partial(t)) / tokens;
-    update->rate = tfm_schedule_rate(t->at.step + 1, t->weights.options.d_model, o->warmup, (double)o->lr_scale);
+    update->rate = tfm_schedule_rate(t->at.step + 1, t->weights.options.d_model, o->warmup, (double)o->lr_scale) *
+                   tfm_schedule_cooldown(t->at.step + 1, o->max_steps, o->cooldown);
     if (isfinite(update->norm) && isfinite(update->sums.loss)) apply(t, update, tokens);
     else status = skip(t, update, update->sums.loss / tokens, error);
     if (status == TFM_OK) move_on(t, update);

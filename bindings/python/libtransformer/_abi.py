@@ -305,6 +305,7 @@ class tfm_trainer_options(Structure):
         ("max_skipped", c_uint64),
         ("bpe_dropout_source", c_float),
         ("bpe_dropout_target", c_float),
+        ("cooldown", c_uint64),
     ]
 
 

@@ -247,6 +247,9 @@ class TrainerOptions(TypedDict, total=False):
         The text is kept in memory. For data given as text and tokenizers with merges; validation is never touched; [0,
         1], 0: off (default)
     bpe_dropout_target: likewise of a target line
+    cooldown: the last steps up to max_steps, in which the rate of eq. (3) is taken times n/cooldown, n from cooldown
+        down to 1: the weights settle, as the mean of checkpoints does for them at a high rate. 0: none (default); at
+        most max_steps
     """
 
     n_threads: int
@@ -287,6 +290,7 @@ class TrainerOptions(TypedDict, total=False):
     max_skipped: int
     bpe_dropout_source: float
     bpe_dropout_target: float
+    cooldown: int
 
 
 class AttentionOptions(TypedDict, total=False):
