@@ -52,6 +52,27 @@ works "two files, gzip, CRLF" "$tfm" train --src en.1 --src en.2.gz --tgt de.1 -
     --batch-tokens 60 --model files --steps 20
 check "two files, gzip, CRLF: the same bits" cmp a files
 
+tune=("$tfm" train --src en --tgt de --batch-tokens 60 --threads 1 --warmup 20 --init a)
+works "fine-tuning without a rate" "${tune[@]}" --model same --steps 2 --lr-scale 0
+check "fine-tuning: says so" grep -q "begins with the weights of a" err
+check "fine-tuning without a rate: the weights stay" cmp a same
+works "fine-tuning" "${tune[@]}" --model tuned --steps 5 --lr-scale 0.1 --log tuned.csv
+check "fine-tuning goes on from what was learned" awk -F, '
+    $1 == "step" { if (FILENAME == "a.csv") last = $6; else if (!first) first = $6 }
+    END { exit !(first < last + 0.3) }' a.csv tuned.csv
+for option in "--preset tiny" "--set d_model=32" "--tokenizer wordpiece" "--vocab-size 300" "--codes x" "--tokenizer-file a"; do
+    # shellcheck disable=SC2086 # an option and its value
+    refused "fine-tuning with $option" 2 "--init gives the tokenizer and the shape" "${tune[@]}" --model x --steps 2 $option
+done
+works "a quantised model" "$tfm" quantize --model a -o a.int8
+refused "fine-tuning of a quantised model" 1 "quantised" "$tfm" train --src en --tgt de --init a.int8 --model x --steps 2
+refused "fine-tuning of nothing" 1 "nowhere" "$tfm" train --src en --tgt de --init nowhere --model x --steps 2
+works "a rate that cools down" "${train[@]}" --model cool --steps 20 --cooldown 10 --log cool.csv
+check "a rate that cools down: says so" grep -q "falls to nearly zero from step 11 to 20" err
+check "a rate that cools down: a tenth at the end" awk -F, '
+    $1 == "step" && $2 == 20 { rate = $7 } END { exit !(rate > 0.00197 && rate < 0.00199) }' cool.csv
+refused "cooling down for ever" 1 "cooldown is 30, but max_steps is 20" "${train[@]}" --model x --steps 20 --cooldown 30
+
 works "half a training" "${train[@]}" --model half --steps 13 --log half.csv
 works "the other half" "${train[@]}" --model half --steps 20 --resume --log half.csv
 check "c17 a resumed training: the same bits" cmp a half

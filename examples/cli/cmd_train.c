@@ -67,8 +67,9 @@ static const option_row rows[] = {
     {"codes", "FILE", "use the merges of this subword-nmt file", OPTION_TEXT, AT(codes)},
 
     {.kind = OPTION_HEADING, .help = "Model"},
-    {"preset", "NAME", "tiny (4+4 layers, width 128), small (4+4, 256), base (6+6, 512) or big (6+6, 1024)",
-     OPTION_TEXT, AT(preset)},
+    {"preset", "NAME",
+     "tiny (4+4 layers, width 128), small (4+4, 256), base (6+6, 512) or big (6+6, 1024); default tiny", OPTION_TEXT,
+     AT(preset)},
     {"set", "KEY=VALUE",
      "any field of tfm_model_options: n_encoder_layers, n_decoder_layers, d_model, d_ff, n_heads, d_k, "
      "d_v, norm_order=post|pre, positions=paper|halves|learned|split, position_offset, max_positions, "
@@ -76,6 +77,10 @@ static const option_row rows[] = {
      "start=bos|zero, attention_bias, ffn_bias, softmax_bias, init=fused|separate, layer_norm_eps, seed, "
      "activation=relu|gelu|gelu_tanh|swish, embedding_norm, plain_embedding",
      OPTION_LIST, AT(sets)},
+    {"init", "FILE",
+     "fine-tuning: begin with the weights and the tokenizer of this model, or checkpoint, instead of random weights; "
+     "anything that 'tfm convert' reads and is not quantised",
+     OPTION_TEXT, AT(init)},
 
     {.kind = OPTION_HEADING, .help = "How long (the first limit reached ends the training)"},
     {"steps", "N", "updates of the weights; default 100000, or no limit when another one is given", OPTION_U64,
@@ -153,13 +158,16 @@ static void init(void *place)
 {
     train_args *args = place;
     tfm_trainer_options_init(&args->trainer, sizeof args->trainer);
-    args->preset = "tiny";
     args->steps = args->memory = UINT64_MAX;
 }
 
-/* The ways to name a tokenizer exclude each other, and each has its own size. */
+/* The ways to name a tokenizer exclude each other, and each has its own size; --init brings its own. */
 static int check_tokenizer(const train_args *args)
 {
+    if (args->init && (args->tokenizer_file || args->codes || args->tokenizer || args->vocab_size || args->merges ||
+                       args->min_frequency || args->preset || args->sets.size))
+        return console_usage("--init gives the tokenizer and the shape of the model: leave out --preset, --set and the "
+                             "options of the tokenizer");
     if (args->target_tokenizer_file && !args->tokenizer_file)
         return console_usage("--target-tokenizer-file needs --tokenizer-file, the tokenizer of sources");
     if (args->tokenizer_file && args->codes)
@@ -234,6 +242,9 @@ const command command_train = {
                 "        --model en-de.tfm --preset small --epochs 20 --average 5 --log en-de.csv\n\n"
                 "  Go on after an interruption:\n"
                 "    tfm train ... the same options ... --resume\n\n"
+                "  Fine-tuning: a model that is there, on text of another kind:\n"
+                "    tfm train --src law.en --tgt law.de --model law.tfm --init en-de.tfm --lr-scale 0.2 \\\n"
+                "        --warmup 200 --steps 2000 --cooldown 1000\n\n"
                 "  The base model of the paper, updates of 25,000 tokens:\n"
                 "    tfm train --src a.en --src b.en --tgt a.de --tgt b.de --model base.tfm \\\n"
                 "        --preset base --vocab-size 37000 --batch-tokens 25000 --memory 6G \\\n"

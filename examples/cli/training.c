@@ -68,11 +68,16 @@ static int fail_library(const training *t)
     return console_fail("%s", t->error.message);
 }
 
+static const char *preset_of(const training *t)
+{
+    return t->args->preset ? t->args->preset : "tiny";
+}
+
 static int set_model_options(training *t)
 {
     tfm_model_options_init(&t->model_options, sizeof t->model_options);
     t->model_options.seed = t->options.seed;
-    return model_options_set(&t->model_options, t->args->preset, &t->args->sets);
+    return model_options_set(&t->model_options, preset_of(t), &t->args->sets);
 }
 
 /* Finds the checkpoint to go on from, and refuses to mix a new training with an old one's files. */
@@ -189,16 +194,20 @@ static void separate_embeddings(training *t)
     if (tfm_tokenizer_target(t->tokenizer) != t->tokenizer) t->model_options.sharing = TFM_SHARE_TARGET;
 }
 
-static int start_new(training *t)
+static int make_model(training *t, tfm_model **model)
 {
-    tfm_model_options *o = &t->model_options;
-    tfm_model *model = NULL;
-    int code = make_tokenizer(t);
+    if (t->args->init) return model_load(model, t->args->init, false, &t->error) ? fail_library(t) : EXIT_SUCCESS;
+    const int code = make_tokenizer(t);
     if (code) return code;
     separate_embeddings(t);
-    if (tfm_model_create(&model, o, t->tokenizer, &t->error) ||
-        tfm_trainer_create(&t->trainer, model, &t->options, &t->error))
-        code = fail_library(t);
+    return tfm_model_create(model, &t->model_options, t->tokenizer, &t->error) ? fail_library(t) : EXIT_SUCCESS;
+}
+
+static int start_new(training *t)
+{
+    tfm_model *model = NULL;
+    int code = make_model(t, &model);
+    if (!code && tfm_trainer_create(&t->trainer, model, &t->options, &t->error)) code = fail_library(t);
     tfm_model_free(model);
     return code;
 }
@@ -284,6 +293,7 @@ static void announce_run(const training *t, uint32_t d_model)
         console_say("            note: the rate still rises in the last step, %llu; --warmup %llu would suit better",
                     (unsigned long long)o->max_steps, (unsigned long long)(o->max_steps + 9) / 10);
     if (t->resume) console_say("            goes on from %s", t->resume);
+    else if (t->args->init) console_say("            begins with the weights of %s", t->args->init);
     console_say("            Ctrl-C stops it with a checkpoint, %s-STEP.ckpt", o->checkpoint_path);
 }
 
@@ -295,7 +305,7 @@ static int announce(training *t)
     if (tfm_trainer_model(&model, t->trainer, &t->error)) return fail_library(t);
     tfm_model_get_options(&o, sizeof o, model);
     announce_data(t);
-    announce_model(model, t->resume ? "" : t->args->preset);
+    announce_model(model, t->resume || t->args->init ? "" : preset_of(t));
     announce_run(t, o.d_model);
     tfm_model_free(model);
     return EXIT_SUCCESS;

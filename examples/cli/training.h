@@ -14,7 +14,7 @@ typedef struct train_args {
     uint32_t replace_invalid;
     const char *model, *checkpoint, *resume, *log;
     uint32_t restart;
-    const char *preset;
+    const char *preset, *init;
     string_list sets; /* "key=value" */
     uint32_t tokenizer;
     const char *tokenizer_file, *target_tokenizer_file, *codes;

@@ -7,8 +7,9 @@
 #                   github.com/UCDenver-ccp/CRAFT (CC BY 3.0), 97 articles and 30,830 trees. Every tenth article is for the
 #                   test, every tenth for validation.
 #   --parts LIST    trains on 1/8, 1/4, 1/2 and all of the training articles, one after the other; 1 is all alone
-#   --steps N       of each training at most; default 7000. It ends before when ten validations bring nothing
-#   --dialect D     how trees are written, see trees.py; default vinyals
+#   --steps N       of each training at most, in the last two fifths of which the rate cools down; default 6000. It ends
+#                   before when ten validations bring nothing
+#   --dialect D     how trees are written, see trees.py: t2t, with the tags, or vinyals; default t2t
 #   --test N        parses only the first N trees of the test; default all
 #   --seed N        default 1
 #   --out FOLDER    models, logs, parses, results.md, results.svg; default build/parsing
@@ -17,7 +18,7 @@
 # A stopped run goes on when the same command is given again.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
-parts='8 4 2 1' steps=7000 dialect=vinyals test='' seed=1 out=$root/build/parsing dry_run=''
+parts='8 4 2 1' steps=6000 dialect=t2t test='' seed=1 out=$root/build/parsing dry_run=''
 options 'parts steps dialect test seed out' dry-run "$@"
 set -- "${arguments[@]}"
 [ $# -gt 0 ] || usage
@@ -26,8 +27,9 @@ shift
 need_tfm
 here=$root/examples/experiments
 trees() { python3 "$here/trees.py" "$@"; }
-merges=8000 beam=21 extra=300 n_valid=1000 limits=(--steps "$steps" --valid-every $((steps / 20 + 1)) --checkpoint-every $((steps / 40 + 1))
-    --average 10 --keep 10 --patience 10)
+merges=3000 beam=21 extra=300 n_valid=1000
+limits=(--steps "$steps" --cooldown $((steps * 2 / 5)) --valid-every $((steps / 20 + 1)) --checkpoint-every $((steps / 40 + 1))
+    --average 5 --patience 10)
 [ -z "$dry" ] || merges=500 beam=3 extra=20 n_valid=20 n_test=12 limits=(--steps 4 --batch-tokens 512 --checkpoint-every 2 --average 2)
 mkdir -p "$out"
 
@@ -63,8 +65,8 @@ for part in $parts; do
     prepare "$at" "$part"
     cat "$at/split"
     train "$model" --src "$at/train.words" --tgt "$at/train.symbols" --valid-src "$at/valid.words" --valid-tgt "$at/valid.symbols" \
-        --tokenizer subword-nmt --merges "$merges" --preset tiny --max-length 400 --batch-tokens 2048 --lr-scale 1.8 \
-        --warmup 1500 --dropout 0.2 --clip 25 "${limits[@]}" --seed "$seed" "$@"
+        --tokenizer subword-nmt --merges "$merges" --preset tiny --set norm_order=pre --max-length 400 --batch-tokens 2048 \
+        --lr-scale 1 --warmup 1000 --dropout 0.2 --clip 25 "${limits[@]}" --seed "$seed" "$@"
     parse "$at" "$model"
     "$tfm" evaluate --hyp "$at/test.parsed" --ref "$at/test.trees" --metric parseval > "$at/report"
     # Trees; F1, recall, precision, complete, and F1 up to 40 words; wrong length, malformed; steps, seconds. The seconds of
