@@ -2,25 +2,25 @@
 # Grapheme to phoneme: how a word is pronounced, on the usual split of CMUdict (PRONALSYL 2007; 106,837 words to learn
 # from, 12,000 to be tested with, no stress). Each letter and each phoneme is a token. Scored by word and by phoneme error;
 # where a word has several pronunciations, the nearest one counts.
-# Usage: g2p.sh [--seed N] [--epochs N] [--out FOLDER] [--dry-run] DATA [TRAIN OPTIONS]
+# Usage: g2p.sh [--seed N] [--steps N] [--out FOLDER] [--dry-run] DATA [TRAIN OPTIONS]
 #   DATA            has g014b2b.train, g014b2b.words and g014b2b.ref, plain or .gz: test/g014b2b of
 #                   github.com/AdolfVonKleist/Phonetisaurus
 #   --seed N        default 1
-#   --epochs N      default 40
+#   --steps N       in the last two fifths of which the rate cools down; default 12000, of 390 an epoch
 #   --out FOLDER    model, log, answers and results.md; default build/g2p
 #   --dry-run       500 words and a few steps: does everything work?
 #   TRAIN OPTIONS   further options of 'tfm train'
 # A stopped run goes on when the same command is given again.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
-seed=1 epochs=40 out=$root/build/g2p dry_run=''
-options 'seed epochs out' dry-run "$@"
+seed=1 steps=12000 out=$root/build/g2p dry_run=''
+options 'seed steps out' dry-run "$@"
 set -- "${arguments[@]}"
 [ $# -gt 0 ] || usage
 data=$1 dry=${dry_run:+500}
 shift
 need_tfm
-limits=(--epochs "$epochs" --average 10 --keep 12 --patience 10)
+limits=(--steps "$steps" --cooldown $((steps * 2 / 5)) --average 5)
 [ -z "$dry" ] || limits=(--steps 6 --batch-tokens 256 --checkpoint-every 2 --average 3)
 mkdir -p "$out"
 head_of() { sed -n "1,${dry:-$}p"; }
