@@ -106,6 +106,7 @@ refused "samples without a log" 2 "--samples needs --log" "${train[@]}" --sample
 refused "samples of nothing" 2 "--valid-src" "$tfm" train --src en --tgt de --model m.tfm --samples 3 --log x.csv
 
 refused "no log" 2 "report needs a log" "$tfm" report
+refused "another end" 2 "--output is 'z.pdf'; its end must be .html" "$tfm" report a.csv -o z.pdf
 refused "absent" 1 "absent.csv" "$tfm" report absent.csv
 : > empty.csv
 refused "empty" 1 "empty.csv is no log" "$tfm" report empty.csv

@@ -3,7 +3,7 @@
 const fs = require("fs");
 const path = require("path");
 const { chromium } = require("playwright-core");
-const { count, labels, looks, near, openPage, text } = require("./pictures_page.js");
+const { count, labels, looks, near, openPage, paper, text } = require("./pictures_page.js");
 
 const [browserPath, folder] = process.argv.slice(2);
 const file = (name) => path.join(folder, name);
@@ -287,6 +287,9 @@ async function showsTheTraining(browser) {
   await page.click("#chart-rate button");
   check("a logarithmic scale", await share(Math.log) && !await share((v) => v)
     && await page.getAttribute("#chart-rate button", "aria-pressed") === "true");
+  const ppl = await page.$$eval("#chart-perplexity [text-anchor=end]", (all) => all.map((node) => +node.textContent));
+  check("a number below the least perplexity", Math.min(...ppl) > 0
+    && Math.min(...ppl) <= Math.exp(Math.min(...valid.map((v) => v.valid_nll))), ppl);
   await page.check("#axis [value=Time]");
   check("over time",
     (await page.$$eval("#chart-loss text", (all) => all.map((node) => node.textContent)))
@@ -300,9 +303,12 @@ async function showsTheTraining(browser) {
   await page.emulateMedia({ colorScheme: "dark" });
   check("report: dark", light.light > 0.8 && (await looks(page, "body")).light < 0.25);
   await page.emulateMedia({ media: "print" });
-  check("report: prints",
-    (await looks(page, "body")).light > 0.9 && !await page.isVisible("#controls") && (await page.pdf()).length > 8000);
-  await page.emulateMedia({ media: "screen" });
+  check("report: prints on white, without controls",
+    (await looks(page, "body")).light > 0.9 && !await page.isVisible("#controls"));
+  const printed = await paper(page), tall = printed.seen["chart-speed"];
+  check("report: fits its sheets", printed.sheets <= 3 && !printed.outside.length, printed.sheets, printed.outside);
+  check("report: all charts on the first, without white bands",
+    tall.bottom < 277 / 25.4 * 96 && tall.height < 280, tall);
   await page.setViewportSize({ width: 400, height: 800 });
   check("report: a narrow window is not widened",
     await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));

@@ -68,7 +68,26 @@ const labels = (page) => page.evaluate(() => {
     smallest: Math.min(...boxes.map((b) => b[2])), wide: document.documentElement.scrollWidth > innerWidth };
 });
 
+// How a page prints on A4: the number of sheets, and what sticks out of them to the right.
+async function paper(page) {
+  const size = page.viewportSize(), inch = 96, margin = "10mm";
+  const pdf = await page.pdf({ format: "A4", margin: { top: margin, right: margin, bottom: margin, left: margin } });
+  await page.emulateMedia({ media: "print" });
+  await page.setViewportSize({ width: Math.floor(190 / 25.4 * inch), height: Math.floor(277 / 25.4 * inch) });
+  await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+  const outside = await page.evaluate(() => [...document.querySelectorAll("body *")]
+    .filter((node) => node.getBoundingClientRect().right > innerWidth + 1 || node.scrollWidth > node.clientWidth + 1
+      && getComputedStyle(node).overflowX !== "visible")
+    .map((node) => `${node.tagName} ${node.id} ${node.textContent.slice(0, 40)}`));
+  const seen = await page.evaluate(() => Object.fromEntries([...document.querySelectorAll("[id]")]
+    .map((node) => [node.id, node.getBoundingClientRect().toJSON()])));
+  await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+  await page.emulateMedia({ media: "screen" });
+  await page.setViewportSize(size);
+  return { sheets: pdf.toString("latin1").match(/\/Type\s*\/Page\b/g).length, outside, seen };
+}
+
 const text = (page, selector) => page.$eval(selector, (node) => node.textContent);
 const count = (page, selector) => page.$$eval(selector, (nodes) => nodes.length);
 
-module.exports = { count, labels, looks, near, openPage, text };
+module.exports = { count, labels, looks, near, openPage, paper, text };

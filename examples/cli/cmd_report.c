@@ -5,6 +5,7 @@
 #include "text_file.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { MOST_LOGS = 12 };
 
@@ -14,7 +15,7 @@ typedef struct report_args {
 
 static const option_row rows[] = {
     {.kind = OPTION_HEADING, .help = "Options"},
-    {"output", "FILE", "the page", OPTION_TEXT, .letter = 'o', .offset = offsetof(report_args, output)},
+    {"output", "FILE", "the page, FILE.html", OPTION_TEXT, .letter = 'o', .offset = offsetof(report_args, output)},
     {.kind = OPTION_END},
 };
 
@@ -36,9 +37,12 @@ static int read_logs(training_log *logs, const string_list *paths)
 static int run(void *place, const string_list *operands)
 {
     const report_args *args = place;
+    const char *dot = strrchr(args->output, '.');
     training_log logs[MOST_LOGS] = {0};
     text_writer out;
     if (operands->size == 0) return console_usage("report needs a log of 'tfm train --log'");
+    if (!dot || strcmp(dot, ".html") != 0)
+        return console_usage("--output is '%s'; its end must be .html", args->output);
     if (!output_path_check(args->output)) return EXIT_FAILURE;
     int code = read_logs(logs, operands);
     if (!code) {

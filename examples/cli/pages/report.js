@@ -2,9 +2,10 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const COLORS = ["#2f7ed8", "#e4572e", "#1f9d55", "#9b51c9", "#d99a00", "#12a0a6", "#d6458f", "#8a6d3b", "#5b6ee1", "#83a000",
   "#b3322c", "#6a7889"];
-const HEIGHT = 250, LEFT = 58, RIGHT = 14, TOP = 10, BOTTOM = 30;
+const HEIGHT = 250, LEFT = 58, RIGHT = 14, TOP = 10, BOTTOM = 30, PAPER_WIDTH = 400;
 const state = { axis: "step", hidden: new Set(), cursor: null };
 const charts = [];
+let printing = false;
 
 const byId = (id) => document.getElementById(id);
 const alone = data.runs.length === 1;
@@ -102,22 +103,28 @@ function linesOf(chart) {
     .map((s) => ({ run, x: s.table[state.axis], color: colorOf(run, s.kind), ...s })));
 }
 
+// The next number below that is 1, 2 or 5 times a power of ten.
+function roundDown(x) {
+  const power = 10 ** Math.floor(Math.log10(x));
+  return power * [5, 2, 1].find((times) => times * power <= x * 1.0001);
+}
+
 function range(values, log) {
   const all = values.filter((v) => v !== null && Number.isFinite(v) && (!log || v > 0));
   let [low, high] = all.length ? [Math.min(...all), Math.max(...all)] : [1, 10];
-  if (log) return [low * 0.93, high * 1.07];
+  if (log) return [roundDown(low * 0.93), high * 1.07];
   const room = (high - low) * 0.05 || Math.abs(high) * 0.05 || 1;
   if (low >= 0 && low - room < 0 || low > 0 && low < high * 0.35) low = 0;
   else low -= room;
   return [low, high + room];
 }
 
-// About n round numbers in the range; of a logarithmic one 1, 2 and 5 of each power, or fewer.
+// About n round numbers in the range; of a logarithmic one 1, 2 and 5 of each power, of more than four powers 1.
 function ticks([low, high], n, log) {
   if (log && high / low > 3) {
     const all = [];
     for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++)
-      for (const digit of high / low > 2000 ? [1] : [1, 2, 5]) all.push(digit * 10 ** power);
+      for (const digit of high / low > 3e4 ? [1] : [1, 2, 5]) all.push(digit * 10 ** power);
     return all.filter((v) => v >= low && v <= high);
   }
   const rough = (high - low) / n, power = 10 ** Math.floor(Math.log10(rough));
@@ -193,7 +200,7 @@ function drawLine(svg, line, place) {
 }
 
 function drawChart(chart) {
-  const lines = linesOf(chart), width = Math.max(280, chart.card.clientWidth - 38);
+  const lines = linesOf(chart), width = printing ? PAPER_WIDTH : Math.max(280, chart.card.clientWidth - 38);
   chart.card.hidden = !data.runs.some((run) => chart.series(run).some((s) => defined(s.values).length));
   chart.lines = lines;
   chart.place = frameOf(chart, lines, width);
@@ -338,5 +345,7 @@ drawSummary();
 CHARTS.forEach(addChart);
 charts.forEach(drawChart);
 drawSamples();
+for (const [event, now] of [["beforeprint", true], ["afterprint", false]])
+  addEventListener(event, () => { printing = now; charts.forEach(drawChart); });
 let width = innerWidth;
 addEventListener("resize", () => { if (innerWidth !== width) charts.forEach(drawChart); width = innerWidth; });

@@ -4,9 +4,7 @@ const theme = document.getElementById("theme");
 theme.addEventListener("change", () => {
   if (theme.value === "auto") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme.value;
-  document.dispatchEvent(new Event("themechange"));
 });
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => document.dispatchEvent(new Event("themechange")));
 
 // An element of HTML or SVG with attributes and children, which are text or elements.
 function make(name, attributes = {}, ...children) {
