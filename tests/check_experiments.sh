@@ -84,10 +84,27 @@ awk -F '|' 'NR == 4 { exit !($3 > 0 && $3 < 50 && $4 < $5) }' "$out/trees/result
 python3 -c 'import sys, xml.dom.minidom as x; sys.exit(len(x.parse(sys.argv[1]).getElementsByTagName("path")) < 4)' \
     "$out/trees/results.svg" || fail "results.svg of parsing"
 
-run table1.sh --dry-run --out "$out/table1"
+run table1.sh --dry-run --runs 3 --out "$out/table1"
 lines "$out/table1/results.md" 5
-awk -F '\t' '$1 == "recurrent" && $5 != $2 || $1 != "recurrent" && $5 != 1 || $3 <= 0 || $4 <= 0 { bad = 1 } END { exit bad || NR != 12 }' \
+awk -F '\t' '$1 == "recurrent" && $5 != $2 || $1 != "recurrent" && $5 != 1 || $3 <= 0 || $4 <= 0 { bad = 1 } END { exit bad || NR != 18 }' \
     "$out/table1/results.tsv" || fail "table 1: $(cat "$out/table1/results.tsv")"
+# Projections cost time and memory; a convolution of three words holds them and its result, a recurrence its states.
+"$(dirname "$TFM")/../table1" 256 4 64 3 2048 0 > "$out/log"
+awk -F '\t' '
+    { ms[$1, $2] = $3; mb[$1, $2] = $4; formula[$1, $2] = $7; n[$2] }
+    END {
+        split("self-attention|restricted self-attention", attention, "|")
+        for (l in n) {
+            for (i in attention) {
+                with = attention[i] " with projections"
+                bad += ms[with, l] <= ms[attention[i], l] || mb[with, l] <= mb[attention[i], l]
+            }
+            bad += mb["recurrent", l] < formula["recurrent", l] || mb["convolutional", l] < 4 * formula["convolutional", l]
+        }
+        exit bad
+    }' "$out/log" || fail "layers of table 1"
+if "$experiments/table1.sh" --width 100 --out "$out/table1" > "$out/log" 2>&1; then fail "100 of 8 heads"; fi
+grep -q -e '--width is 100, which --heads 8 does not divide' "$out/log" || fail "not the script's own options"
 for figure in time memory; do
     python3 -c 'import sys, xml.dom.minidom as x; x.parse(sys.argv[1])' "$out/table1/$figure.svg" || fail "$figure.svg"
 done
