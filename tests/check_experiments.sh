@@ -69,7 +69,23 @@ corpus=$data/corpora/onmt_ende10k
 (unset THREADS; run wmt14.sh --dry-run --machines '1 2' --out "$out/wmt" "$corpus/src-train.txt.gz" "$corpus/tgt-train.txt.gz")
 grep -q '^ *2 machines .* days' "$out/log" || fail "no estimate"
 grep -q 'split:yes' "$out/log" || fail "not the paper's score"
-if grep -Fxf "$out/wmt/raw-test.en" "$out/wmt/raw.en" > "$out/both"; then [ ! -s "$out/both" ] || fail "trained on what is scored"; fi
+grep -q '^checkpoints: 0.76 GB each, .* 4.5 GB' "$out/log" || fail "no room on the disk"
+wmt=$out/wmt/dry-run
+if grep -Fxf "$wmt/raw-test.en" "$wmt/raw.en" > "$out/both"; then [ ! -s "$out/both" ] || fail "trained on what is scored"; fi
+cmp -s "$wmt/raw-test.de" "$wmt/test.de.text" || fail "not scored with the text as it was given"
+cmp -s "$wmt/raw-test.de" "$wmt/test.de" && fail "words are not told from text"
+
+# The fewest pairs, of which each part gets some (the program that fails stops it there); fewer, and files that are no pair.
+zcat "$corpus/src-train.txt.gz" | sed -n 1,22p > "$out/few/22"
+sed 1d "$out/few/22" > "$out/few/21"
+if TFM=false "$experiments/wmt14.sh" --dry-run --out "$out/wmt" "$out/few/22" "$out/few/22" > "$out/log" 2>&1; then fail "without a program"; fi
+lines "$wmt/raw.en" 20
+lines "$wmt/raw-valid.de" 1
+lines "$wmt/raw-test.de" 1
+for first in 21 22; do
+    if "$experiments/wmt14.sh" --dry-run --out "$out/wmt" "$out/few/$first" "$out/few/21" > "$out/log" 2>&1; then fail "$first and 21 lines"; fi
+    grep -q "$first has $first and .*21 has 21; a dry run needs" "$out/log" || fail "$first and 21 lines"
+done
 
 # Each dialect; then parses put in by hand: those of one part are perfect, those of the other have no constituents.
 craft=$data/treebank/craft/craft.raw.tsv.xz
