@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """examples/experiments/trees.py: by hand, there and back, and repair of anything. Usage: check_trees.py SOURCE_ROOT [DATA]"""
+import gzip
+import lzma
 import random
 import subprocess
 import sys
@@ -128,21 +130,43 @@ with tempfile.TemporaryDirectory() as folder:
           "train: 4 articles, 34 trees\nvalid: 2 articles, 20 trees\ntest: 2 articles, 30 trees\n")
     check("the test's articles", sorted({line.split()[3] for line in (at / "test.trees").open()}), ["a19)", "a9)"])
     check("words", run("words", text=JOHN + "\n"), "John has a dog .\n")
+    check("words, reversed", run("words", "--reverse", text=JOHN + "\n"), ". dog a has John\n")
     (at / "two").write_text((JOHN + "\n") * 2)
     check("restore", run("restore", "--report", at / "report", at / "two", text="(S XX XX XX XX XX )S\n(S XX\n"),
           "(TOP (S (NNP John) (VBZ has) (DT a) (NN dog) (. .)))\n(TOP (S (NNP John)) (VBZ has) (DT a) (NN dog) (. .))\n")
     check("report", (at / "report").read_text(), "2\t1\t1\n")
     check("t2t", run("restore", "--dialect", "t2t", "--labels", at / "two", at / "two",
                      text=2 * (run("linearize", "--dialect", "t2t", text=JOHN + "\n"))), 2 * (JOHN + "\n"))
-    if not run("restore", at / "two", text="\n\n\n").startswith("failed: trees.py: more lines"):
-        sys.exit("more lines than trees were restored")
+    for text, what in (("\n\n\n", "more lines of symbols than the 2 trees of "), ("\n", "1 lines of symbols, fewer than the trees of ")):
+        got = run("restore", "--report", at / "none", at / "two", text=text)
+        check("restore", got[:got.find("two") + 3], f"failed: trees.py: {what}{at / 'two'}")
+    check("no report of what failed", (at / "none").exists(), False)
+
+    # What is no corpus is named, with the place.
+    (at / "articles").write_text((at / "corpus").read_text().replace("(A a7)", "(A a7"))
+    (at / "nine").write_text("".join(f"a{i}\t{JOHN}\n" for i in range(9)))
+    (at / "words").write_text(f"a\t{JOHN}\nb {JOHN}\n")
+    (at / "latin").write_bytes(b"a\t(S (A \xe9))\n")
+    for name in ("not.xz", "not.gz"):
+        (at / name).write_text(JOHN)
+    (at / "cut.xz").write_bytes(lzma.compress(b"a\t(S (A a))\n" * 10)[:-9])
+    (at / "cut.gz").write_bytes(gzip.compress(b"a\t(S (A a))\n" * 10)[:-9])
+    for name, what in (("nowhere", "No such file"), ("articles", ":29: not one tree"), ("nine", "9 articles"), ("words", ":2: not an article"),
+                       ("latin", "can't decode"), ("not.xz", "not supported"), ("not.gz", "Not a gzipped"), ("cut.xz", "ended before"),
+                       ("cut.gz", "ended before"), ("", "directory")):
+        got = run("split", at / name, at)
+        if not got.startswith("failed: trees.py: ") or str(at / name) not in got or what not in got or got.count("\n") != 1:
+            sys.exit(f"split of '{name}': {got!r}, want {what!r}")
+    check("no tree", run("words", text=JOHN + "\nJohn\n"), "failed: trees.py: standard input:2: not one tree in brackets: John\n")
+    if "invalid positive value: '0'" not in run("split", at / "corpus", at, "--part", 0):
+        sys.exit("one of 0 articles")
 
 craft = Path(sys.argv[2]) / "treebank/craft" if len(sys.argv) > 2 else Path()
 n = 0
 if (craft / "craft.clean.tsv.xz").exists():
     with trees.open_text(str(craft / "craft.raw.tsv.xz")) as raw_file, trees.open_text(str(craft / "craft.clean.tsv.xz")) as clean_file:
         pairs = [(a.split("\t")[1].strip(), b.split("\t")[1].strip()) for a, b in zip(raw_file, clean_file)]
-    labels = trees.labels_of(line for _, line in pairs[::30])
+    labels = trees.labels_of(trees.read(line) for _, line in pairs[::30])
     for before, after in pairs[::30]:
         check("CRAFT, cleaned", trees.written(trees.cleaned(trees.read(before))), after)
         check_round_trip(after, labels)

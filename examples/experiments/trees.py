@@ -2,7 +2,7 @@
 """Trees as sequences of symbols and back, for parsing as translation (section 6.3 of the paper).
 
 Usage: trees.py split CORPUS OUT [--part K]          OUT/{train,valid,test}.trees from lines "article<TAB>tree"
-       trees.py words < TREES                        the words of each
+       trees.py words [--reverse] < TREES            the words of each, from the last to the first as Vinyals et al. had them
        trees.py linearize [--dialect D] < TREES      the symbols of each
        trees.py restore [--dialect D] [--labels TREES] [--report FILE] TREES < SYMBOLS
                                                      trees over the words and tags of TREES, whatever the symbols
@@ -13,10 +13,12 @@ CORPUS may be .xz or .gz. The articles are numbered in their order: those that e
 validation, the rest for training; --part K keeps one of K training articles. Function tags and empty elements are removed.
 """
 import argparse
+import contextlib
 import gzip
 import lzma
 import re
 import sys
+import zlib
 from typing import Dict, Iterable, Iterator, List, NamedTuple, Optional, Set, TextIO, Tuple, Union
 
 ROOT, EMPTY, WORD = "TOP", "-NONE-", "XX"
@@ -43,6 +45,7 @@ Event = Tuple[str, Union[Node, Leaf]]  # "open", "leaf" or "close"
 
 def read(line: str) -> Node:
     """The tree of a line in brackets; a root without label is TOP."""
+    line = line.strip()
     root = Node("")
     open_nodes = [root]
     for tag, word, label, close, other in PIECE.findall(line):
@@ -212,36 +215,59 @@ def without_empty(tree: Node) -> Node:
     return tree
 
 
-def labels_of(lines: Iterable[str]) -> Set[str]:
+def labels_of(trees: Iterable[Node]) -> Set[str]:
     """The labels of all constituents."""
-    return {what.label for line in lines for kind, what in events(read(line)) if kind == "open" and isinstance(what, Node)}
+    return {what.label for tree in trees for kind, what in events(tree) if kind == "open" and isinstance(what, Node)}
 
 
 # ------------------------------------------------------------------------------------------------ commands ----
 
 
-def open_text(path: str) -> TextIO:
+@contextlib.contextmanager
+def open_text(path: str) -> Iterator[TextIO]:
     """A file of text, unpacked by its name."""
     opener = {".xz": lzma.open, ".gz": gzip.open}.get(path[-3:], open)
-    return opener(path, "rt", encoding="utf-8")  # type: ignore[operator,no-any-return]
+    try:
+        with opener(path, "rt", encoding="utf-8") as file:  # type: ignore[operator]
+            yield file
+    except (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error, UnicodeDecodeError) as fault:
+        raise ValueError(f"{path}: {fault}") from None
+
+
+def read_at(name: str, number: int, line: str) -> Node:
+    """The tree of a line, whose fault names the place."""
+    try:
+        return read(line)
+    except ValueError as fault:
+        raise ValueError(f"{name}:{number}: {fault}") from None
+
+
+def trees_in(lines: Iterable[str], name: str) -> Iterator[Node]:
+    """The tree of each line."""
+    return (read_at(name, number, line) for number, line in enumerate(lines, 1))
 
 
 def split(corpus: str, out: str, part: int) -> None:
     """Writes the three sets, and says how many trees each has."""
-    articles: Dict[str, List[str]] = {}
+    articles: Dict[str, List[Tuple[int, str]]] = {}
     with open_text(corpus) as file:
-        for line in file:
-            article, tree = line.rstrip("\n").split("\t")
-            articles.setdefault(article, []).append(tree)
-    sets: Dict[str, List[List[str]]] = {"train": [], "valid": [], "test": []}
-    for number, trees in enumerate(articles.values()):
-        sets[{9: "test", 4: "valid"}.get(number % 10, "train")].append(trees)
+        for number, line in enumerate(file, 1):
+            article, tab, tree = line.partition("\t")
+            if not tab:
+                raise ValueError(f"{corpus}:{number}: not an article, a tab and a tree: {line[:60].rstrip()}")
+            articles.setdefault(article, []).append((number, tree))
+    sets: Dict[str, List[List[Tuple[int, str]]]] = {"train": [], "valid": [], "test": []}
+    for index, lines in enumerate(articles.values()):
+        sets[{9: "test", 4: "valid"}.get(index % 10, "train")].append(lines)
+    if not sets["test"]:
+        raise ValueError(f"{corpus}: {len(articles)} articles, of which none is the tenth, for the test: 10 or more are needed")
     sets["train"] = sets["train"][::part]
     for name, members in sets.items():
-        lines = [written(tree) for trees in members for tree in map(cleaned, map(read, trees)) if tree.children]
+        trees = [cleaned(read_at(corpus, *line)) for lines in members for line in lines]
+        kept = [written(tree) + "\n" for tree in trees if tree.children]
         with open(f"{out}/{name}.trees", "w", encoding="utf-8") as file:
-            file.writelines(line + "\n" for line in lines)
-        print(f"{name}: {len(members)} articles, {len(lines)} trees")
+            file.writelines(kept)
+        print(f"{name}: {len(members)} articles, {len(kept)} trees")
 
 
 def restore(arguments: argparse.Namespace) -> None:
@@ -250,18 +276,28 @@ def restore(arguments: argparse.Namespace) -> None:
     labels = None
     if arguments.labels:
         with open_text(arguments.labels) as file:
-            labels = labels_of(file)
+            labels = labels_of(trees_in(file, arguments.labels))
     n = length = brackets = 0
     with open_text(arguments.trees) as file:
-        for line in file:
-            tree, faults = restored(sys.stdin.readline().split(), leaves(read(line)), dialect, labels)
-            print(written(tree))
+        for tree in trees_in(file, arguments.trees):
+            symbols = sys.stdin.readline()
+            if not symbols:
+                raise ValueError(f"{n} lines of symbols, fewer than the trees of {arguments.trees}: each needs one, if only an empty one")
+            restored_tree, faults = restored(symbols.split(), leaves(tree), dialect, labels)
+            print(written(restored_tree))
             n, length, brackets = n + 1, length + faults.length, brackets + faults.brackets
     if sys.stdin.readline():
-        sys.exit(f"trees.py: more lines than the {n} trees of {arguments.trees}")
+        raise ValueError(f"more lines of symbols than the {n} trees of {arguments.trees}")
     if arguments.report:
         with open(arguments.report, "w", encoding="utf-8") as file:
             file.write(f"{n}\t{length}\t{brackets}\n")
+
+
+def positive(text: str) -> int:
+    """A number that counts something."""
+    if int(text) < 1:
+        raise ValueError
+    return int(text)
 
 
 def main() -> None:
@@ -271,8 +307,8 @@ def main() -> None:
     splitting = commands.add_parser("split")
     splitting.add_argument("corpus")
     splitting.add_argument("out")
-    splitting.add_argument("--part", type=int, default=1)
-    commands.add_parser("words")
+    splitting.add_argument("--part", type=positive, default=1)
+    commands.add_parser("words").add_argument("--reverse", action="store_true")
     for name in ("linearize", "restore"):
         commands.add_parser(name).add_argument("--dialect", choices=list(DIALECTS), default="vinyals")
     restoring = commands.choices["restore"]
@@ -280,14 +316,19 @@ def main() -> None:
     restoring.add_argument("--report")
     restoring.add_argument("trees")
     arguments = parser.parse_args()
-    if arguments.command == "split":
-        split(arguments.corpus, arguments.out, arguments.part)
-    elif arguments.command == "restore":
-        restore(arguments)
-    else:
-        for tree in map(read, sys.stdin):
-            print(*((leaf.word for leaf in leaves(tree)) if arguments.command == "words"
-                    else linearized(tree, DIALECTS[arguments.dialect])))
+    try:
+        if arguments.command == "split":
+            split(arguments.corpus, arguments.out, arguments.part)
+        elif arguments.command == "restore":
+            restore(arguments)
+        else:
+            for tree in trees_in(sys.stdin, "standard input"):
+                if arguments.command == "linearize":
+                    print(*linearized(tree, DIALECTS[arguments.dialect]))
+                else:
+                    print(*(leaf.word for leaf in leaves(tree)[::-1 if arguments.reverse else 1]))
+    except (OSError, ValueError) as fault:
+        sys.exit(f"trees.py: {fault}")
 
 
 if __name__ == "__main__":
