@@ -1369,7 +1369,7 @@ typedef struct tfm_comparison {
     double mean[2];      /* of the samples' scores                                               */
     double interval[2];  /* 95 % of the samples' scores lie within mean +- interval, about       */
     double p_value;      /* how often chance alone makes a difference as large as that of score  */
-    char signature[160]; /* of the metric                                                        */
+    char signature[160]; /* "nrefs:1|bs:1000|seed:12345|...", the rest as that of the metric     */
 } tfm_comparison;
 
 /*

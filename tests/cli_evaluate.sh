@@ -43,12 +43,55 @@ check "TER: a shift and a change in eight words" equal "$(head -n 1 out)" "TER =
 works "TER of sentences" "$tfm" evaluate --hyp hyps --ref refs --metric ter --sentence
 check "TER of sentences" equal "$(tr '\n' ' ' < out)" "12.50 0.00 "
 refused "an order beyond the limit" 2 "char-order" "$tfm" evaluate --hyp hyp --ref ref --metric chrf --char-order 11
+refused "beta of zero" 2 "--beta is '0', not a number in 0.01..1000" "$tfm" evaluate --hyp hyp --ref ref --metric chrf --beta 0
+works "more digits" "$tfm" evaluate --hyp ref --ref hyp --metric ter --width 6
+check "more digits: six" equal "$(head -n 1 out)" "TER = 25.000000"
+works "no digits" "$tfm" evaluate --hyp hyps --ref refs --metric ter --sentence --width 0
+check "no digits: none" equal "$(tr '\n' ' ' < out)" "12 0 "
+works "an empty reference" "$tfm" evaluate --hyp hyp --ref <(echo)
+check "an empty reference: no ratio" grep -q "^BLEU = 0.00 .*(BP = 1.000 ratio = 0.000 hyp_len = 8 ref_len = 0)" out
+
+# What would be ignored is refused.
+while read -r option of others; do
+    # shellcheck disable=SC2086 # several words
+    refused "--$option with $others" 2 "--${option%%=*} is for --${of/:/ }$" "$tfm" evaluate --hyp hyp --ref ref --$option $others
+done << 'END'
+compound-split metric:bleu --metric chrf
+tokenize=intl metric:bleu --metric chrf
+smooth=none metric:bleu --metric ter
+max-order=4 metric:bleu --metric parseval
+smooth-value=2 smooth:floor\|add-k --smooth exp
+smooth-value=2 smooth:floor\|add-k
+char-order=6 metric:chrf
+word-order=2 metric:chrf --metric ter
+beta=1 metric:chrf --metric bleu
+whitespace metric:chrf --metric ter
+eps-smoothing metric:chrf
+case-sensitive metric:ter
+normalize metric:ter --metric chrf
+no-punctuation metric:ter
+asian-support metric:ter
+lowercase metric:bleu\|chrf --metric ter
+param=ref metric:parseval
+width=3 metric:bleu\|chrf\|ter --metric parseval
+baseline=ref metric:bleu\|chrf\|ter --metric parseval
+samples=10 baseline
+seed=1 baseline --metric ter
+END
+works "a value where it counts" "$tfm" evaluate --hyp hyp --ref ref --smooth-value 2 --smooth add-k
+check "a value where it counts: signature" grep -q "smooth:add-k\[2.00\]" out
 for i in $(seq 60); do echo "this is sentence $i of many"; done > right
 sed 's/sentence/phrase/' right > wrong
 works "a comparison" "$tfm" evaluate --hyp right --baseline wrong --ref right --samples 200
-check "a comparison: significant" grep -q "p = 0.0050: significant at p < 0.05" out
+check "a comparison: significant" grep -q "^difference = +.*, p = 0.0050: right is better, significant at p < 0.05$" out
+check "a comparison: signature" grep -q "^signature: nrefs:1|bs:200|seed:12345|case:mixed|eff:no|tok:13a|smooth:exp|version:[^|]*$" out
 check "a comparison: both systems" equal "$(awk '/^BLEU/ { print $NF }' out)" "wrong
 right"
+works "a comparison with a better one by TER" "$tfm" evaluate --hyp wrong --baseline right --ref right --metric ter --seed 7 \
+    --width 3
+check "a comparison with a better one by TER: which" equal "$(grep ^difference out)" \
+    "difference = +16.667, p = 0.0010: right is better, significant at p < 0.05"
+check "a comparison with a better one by TER: signature" grep -q "^signature: nrefs:1|bs:1000|seed:7|case:lc|tok:tercom|" out
 works "a comparison with oneself" "$tfm" evaluate --hyp wrong --baseline wrong --ref right --samples 200 --metric ter
 check "a comparison with oneself: not significant" grep -q "difference = +0.00, p = .*: not significant" out
 refused "a comparison of sentences" 2 "exclude each other" "$tfm" evaluate --hyp right --baseline wrong --ref right --sentence

@@ -13,7 +13,7 @@ enum { MOST_REFERENCES = 64, METRIC_PARSEVAL = TFM_METRIC_TER + 1 /* it has its 
 typedef struct evaluate_args {
     const char *hyp, *baseline, *param;
     string_list refs;
-    uint32_t metric, tokenize, smooth, sentence, replace_invalid, lowercase, samples;
+    uint32_t metric, tokenize, smooth, sentence, replace_invalid, lowercase, width, samples;
     uint64_t seed;
     float smooth_value;
     tfm_bleu_options bleu;
@@ -22,6 +22,10 @@ typedef struct evaluate_args {
 } evaluate_args;
 
 #define AT(field) .offset = offsetof(evaluate_args, field)
+#define SCORES "metric bleu|chrf|ter"
+#define BLEU "metric bleu"
+#define CHRF "metric chrf"
+#define TER "metric ter"
 
 static const option_row rows[] = {
     {.kind = OPTION_HEADING, .help = "Options"},
@@ -29,43 +33,51 @@ static const option_row rows[] = {
     {"ref", "FILE", "reference translations, as many lines; give it several times for several references", OPTION_LIST,
      .required = true, AT(refs)},
     {"metric", "bleu|chrf|ter|parseval",
-     "what is computed: bleu (Papineni et al. 2002), chrf (Popovic 2015), less being better, ter (Snover et al. 2006), or of trees "
-     "in brackets parseval (Black et al. 1991), as EVALB reports it",
+     "what is computed: bleu (Papineni et al. 2002), chrf (Popovic 2015), ter (Snover et al. 2006; here less is "
+     "better), or of trees in brackets parseval (Black et al. 1991), as EVALB reports it",
      OPTION_CHOICE, AT(metric)},
-    {"lowercase", NULL, "bleu, chrf: ignore the case of letters", OPTION_FLAG, AT(lowercase)},
+    {"lowercase", NULL, "bleu, chrf: ignore the case of letters", OPTION_FLAG, .needs = "metric bleu|chrf",
+     AT(lowercase)},
+    {"width", "N", "bleu, chrf, ter: digits of scores after the point", OPTION_U32, .low = 0, .high = 15,
+     .needs = SCORES, AT(width)},
     {"sentence", NULL, "the score of each line instead of the corpus", OPTION_FLAG, AT(sentence)},
     {"replace-invalid", NULL, "invalid UTF-8 becomes U+FFFD instead of an error", OPTION_FLAG, AT(replace_invalid)},
     {.kind = OPTION_HEADING, .help = "BLEU"},
     {"tokenize", "13a|none|intl|char|zh",
      "how lines become tokens: 13a as mteval and sacreBLEU; none: the text is tokenised, "
      "split at spaces; intl: mteval-v14 international; char: characters; zh: Chinese characters, the rest as 13a",
-     OPTION_CHOICE, AT(tokenize)},
+     OPTION_CHOICE, .needs = BLEU, AT(tokenize)},
     {"compound-split", NULL, "split hyphenated words, as the figures of the paper were made", OPTION_FLAG,
-     AT(bleu.compound_split)},
-    {"smooth", "exp|none|floor|add-k", "what an n-gram order without any match counts", OPTION_CHOICE, AT(smooth)},
-    {"smooth-value", "X", "of floor and add-k; default: 0.1 and 1", OPTION_FLOAT, AT(smooth_value)},
-    {"max-order", "N", "longest n-gram", OPTION_U32, .low = 1, .high = 8, AT(bleu.max_order)},
+     .needs = BLEU, AT(bleu.compound_split)},
+    {"smooth", "exp|none|floor|add-k", "what an n-gram order without any match counts", OPTION_CHOICE, .needs = BLEU,
+     AT(smooth)},
+    {"smooth-value", "X", "of floor and add-k; default: 0.1 and 1", OPTION_FLOAT, .low = 0, .high = 1000000,
+     .needs = "smooth floor|add-k", AT(smooth_value)},
+    {"max-order", "N", "longest n-gram", OPTION_U32, .low = 1, .high = 8, .needs = BLEU, AT(bleu.max_order)},
     {.kind = OPTION_HEADING, .help = "chrF"},
-    {"char-order", "N", "longest n-gram of characters", OPTION_U32, .low = 1, .high = 10, AT(chrf.char_order)},
-    {"word-order", "N", "longest n-gram of words; 2 makes chrF++", OPTION_U32, .low = 0, .high = 6,
+    {"char-order", "N", "longest n-gram of characters", OPTION_U32, .low = 1, .high = 10, .needs = CHRF,
+     AT(chrf.char_order)},
+    {"word-order", "N", "longest n-gram of words; 2 makes chrF++", OPTION_U32, .low = 0, .high = 6, .needs = CHRF,
      AT(chrf.word_order)},
-    {"beta", "X", "how many times as much as precision recall counts", OPTION_FLOAT, AT(chrf.beta)},
-    {"whitespace", NULL, "white space counts as characters", OPTION_FLAG, AT(chrf.whitespace)},
-    {"eps-smoothing", NULL, "all orders count, as in chrF++.py", OPTION_FLAG, AT(chrf.eps_smoothing)},
+    {"beta", "X", "how many times as much as precision recall counts", OPTION_FLOAT, .low = 0.01, .high = 1000,
+     .needs = CHRF, AT(chrf.beta)},
+    {"whitespace", NULL, "white space counts as characters", OPTION_FLAG, .needs = CHRF, AT(chrf.whitespace)},
+    {"eps-smoothing", NULL, "all orders count, as in chrF++.py", OPTION_FLAG, .needs = CHRF, AT(chrf.eps_smoothing)},
     {.kind = OPTION_HEADING, .help = "TER"},
-    {"case-sensitive", NULL, "the case of letters counts", OPTION_FLAG, AT(ter.case_sensitive)},
-    {"normalize", NULL, "set off punctuation first", OPTION_FLAG, AT(ter.normalized)},
-    {"no-punctuation", NULL, "remove punctuation", OPTION_FLAG, AT(ter.no_punctuation)},
-    {"asian-support", NULL, "the two above know Chinese and Japanese", OPTION_FLAG, AT(ter.asian_support)},
+    {"case-sensitive", NULL, "the case of letters counts", OPTION_FLAG, .needs = TER, AT(ter.case_sensitive)},
+    {"normalize", NULL, "set off punctuation first", OPTION_FLAG, .needs = TER, AT(ter.normalized)},
+    {"no-punctuation", NULL, "remove punctuation", OPTION_FLAG, .needs = TER, AT(ter.no_punctuation)},
+    {"asian-support", NULL, "the two above know Chinese and Japanese", OPTION_FLAG, .needs = TER,
+     AT(ter.asian_support)},
     {.kind = OPTION_HEADING, .help = "PARSEVAL"},
     {"param", "FILE", "a parameter file of EVALB: what counts, and what is taken for the same; default: COLLINS.prm",
-     OPTION_TEXT, AT(param)},
+     OPTION_TEXT, .needs = "metric parseval", AT(param)},
     {.kind = OPTION_HEADING, .help = "Significance"},
     {"baseline", "FILE",
      "translations of another system: is the one of --hyp better? Paired bootstrap resampling (Koehn 2004)",
-     OPTION_TEXT, AT(baseline)},
-    {"samples", "N", "that are drawn", OPTION_U32, .low = 2, .high = 1000000, AT(samples)},
-    {"seed", "N", "of the samples", OPTION_U64, AT(seed)},
+     OPTION_TEXT, .needs = SCORES, AT(baseline)},
+    {"samples", "N", "that are drawn", OPTION_U32, .low = 2, .high = 1000000, .needs = "baseline", AT(samples)},
+    {"seed", "N", "of the samples", OPTION_U64, .needs = "baseline", AT(seed)},
     {.kind = OPTION_END},
 };
 
@@ -87,8 +99,8 @@ static int read_all(evaluation *e)
     int code = EXIT_SUCCESS;
     if (args->refs.size > MOST_REFERENCES)
         return console_usage("%zu --ref, more than %d", args->refs.size, MOST_REFERENCES);
-    if (args->metric == METRIC_PARSEVAL && (args->baseline || args->refs.size > 1))
-        return console_usage("--metric parseval takes one --ref and no --baseline");
+    if (args->metric == METRIC_PARSEVAL && args->refs.size > 1)
+        return console_usage("--metric parseval takes one --ref");
     if (args->baseline && args->sentence) return console_usage("--baseline and --sentence exclude each other");
     e->n_refs = args->refs.size;
     if (!text_lines_read(&e->hyp, args->hyp, args->replace_invalid)) return EXIT_FAILURE;
@@ -139,12 +151,12 @@ static int print_corpus(const evaluation *e)
     const int code = judge(e, 0, e->hyp.size, &b);
     if (code) return code;
     print_name(e->args);
-    printf(" = %.2f", b.score);
+    printf(" = %.*f", (int)e->args->width, b.score);
     for (uint32_t n = 0; n < e->args->bleu.max_order && e->args->metric == TFM_METRIC_BLEU; n++)
         printf("%s%.1f", n ? "/" : " ", b.precisions[n]);
     if (e->args->metric == TFM_METRIC_BLEU)
         printf(" (BP = %.3f ratio = %.3f hyp_len = %llu ref_len = %llu)", b.brevity,
-               (double)b.hyp_length / (double)(b.ref_length ? b.ref_length : 1), (unsigned long long)b.hyp_length,
+               b.ref_length ? (double)b.hyp_length / (double)b.ref_length : 0, (unsigned long long)b.hyp_length,
                (unsigned long long)b.ref_length);
     printf("\nsignature: %s\n", b.signature);
     return EXIT_SUCCESS;
@@ -156,15 +168,25 @@ static int print_sentences(const evaluation *e)
     for (size_t i = 0; i < e->hyp.size; i++) {
         const int code = judge(e, i, 1, &b);
         if (code) return code;
-        printf("%.2f\n", b.score);
+        printf("%.*f\n", (int)e->args->width, b.score);
     }
     console_say("signature: %s", b.signature);
     return EXIT_SUCCESS;
 }
 
+/* Of TER less is better. */
+static void print_verdict(const evaluate_args *args, const tfm_comparison *c)
+{
+    const double gain = args->metric == TFM_METRIC_TER ? c->score[0] - c->score[1] : c->score[1] - c->score[0];
+    printf("difference = %+.*f, p = %.4f: ", (int)args->width, c->score[1] - c->score[0], c->p_value);
+    if (c->p_value < 0.05) printf("%s is better, significant at p < 0.05\n", gain > 0 ? args->hyp : args->baseline);
+    else printf("not significant at p < 0.05\n");
+}
+
 static int print_comparison(const evaluation *e)
 {
     const evaluate_args *args = e->args;
+    const int width = (int)args->width;
     const void *const options[] = {&args->bleu, &args->chrf, &args->ter};
     const char *const names[] = {args->baseline, args->hyp};
     const tfm_text *refs[MOST_REFERENCES];
@@ -177,11 +199,10 @@ static int print_comparison(const evaluation *e)
         return console_fail("%s", error.message);
     for (int s = 0; s < 2; s++) {
         print_name(args);
-        printf(" = %.2f (%.2f +- %.2f)  %s\n", c.score[s], c.mean[s], c.interval[s], names[s]);
+        printf(" = %.*f (%.*f +- %.*f)  %s\n", width, c.score[s], width, c.mean[s], width, c.interval[s], names[s]);
     }
-    printf("difference = %+.2f, p = %.4f: %s\n", c.score[1] - c.score[0], c.p_value,
-           c.p_value < 0.05 ? "significant at p < 0.05" : "not significant at p < 0.05");
-    printf("signature: %s|bs:%u|seed:%llu\n", c.signature, args->samples, (unsigned long long)args->seed);
+    print_verdict(args, &c);
+    printf("signature: %s\n", c.signature);
     return EXIT_SUCCESS;
 }
 
@@ -192,6 +213,7 @@ static void init(void *place)
     tfm_chrf_options_init(&args->chrf, sizeof args->chrf);
     tfm_ter_options_init(&args->ter, sizeof args->ter);
     args->smooth_value = -1;
+    args->width = 2;
     args->samples = 1000;
     args->seed = 12345;
 }
@@ -233,11 +255,10 @@ const command command_evaluate = {
     .name = "evaluate",
     .summary = "scores translations or parses against references",
     .usage = "--hyp FILE --ref FILE [options]",
-    .text =
-        "Prints BLEU (Papineni et al. 2002), from 0 to 100, more being better, with the precision of each n-gram "
-        "order, and a signature that tells how it was computed: figures are comparable only when their signatures "
-        "are equal. The defaults are those of sacreBLEU. With --baseline two systems are compared: p is how often chance alone "
-        "would make a difference as large as theirs.",
+    .text = "Prints BLEU (Papineni et al. 2002), from 0 to 100, more being better, with the precision of each n-gram "
+            "order, and a signature that tells how it was computed: figures are comparable only when their signatures "
+            "are equal. The defaults are those of sacreBLEU. With --baseline two systems are compared: p is how often "
+            "chance alone would make a difference as large as theirs.",
     .examples = "  tfm translate --model en-de.tfm < test.en | tfm evaluate --hyp - --ref test.de\n"
                 "  tfm evaluate --hyp test.out --ref test.lc.tok.de --tokenize none --smooth none\n"
                 "  tfm evaluate --hyp test.out --ref a.de --ref b.de --sentence > scores\n"

@@ -24,7 +24,7 @@ static const option_row rows[] = {
      "a vocabulary of subword-nmt get-vocab, a piece and its count a line: other pieces are split again", OPTION_TEXT,
      AT(vocabulary)},
     {"vocabulary-threshold", "N", "pieces with a lower count are not of the vocabulary; default: all are", OPTION_U32,
-     AT(threshold)},
+     .needs = "vocabulary", AT(threshold)},
     {"glossary", "WORD", "stays whole wherever it occurs; give it several times for several words", OPTION_LIST,
      AT(glossary)},
     {.kind = OPTION_END},
@@ -63,7 +63,6 @@ static int run_restrict(void *place, const string_list *operands)
 
     (void)operands;
     if (!args->vocabulary && !args->glossary.size) return console_usage("give --vocabulary, --glossary, or both");
-    if (args->threshold && !args->vocabulary) return console_usage("--vocabulary-threshold is for --vocabulary");
     if (!output_path_check(args->output)) return EXIT_FAILURE;
     if (tfm_tokenizer_load(&from, args->file, NULL, &error) == TFM_OK) restrict_with(&to, from, args, &error);
     return finish(from, to, args->output, &error);

@@ -10,13 +10,6 @@ bool help_wanted(const char *argument, page_form *form)
     return *form == PAGE_MAN || strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
 }
 
-/* The word of that index in "a|b|c". */
-static void choice_word(const char *words, uint32_t index, char *out, size_t size)
-{
-    for (; index > 0; index--) words += strcspn(words, "|") + 1;
-    snprintf(out, size, "%.*s", (int)strcspn(words, "|"), words);
-}
-
 static void format_default(const option_row *row, const void *args, char *out, size_t size)
 {
     const void *place = (const char *)args + row->offset;

@@ -140,18 +140,27 @@ static int set_bytes(const option_row *row, uint64_t *place, const char *value)
     return EXIT_SUCCESS;
 }
 
-static int set_choice(const option_row *row, uint32_t *place, const char *value)
+void choice_word(const char *words, uint32_t index, char *out, size_t size)
+{
+    for (; index > 0; index--) words += strcspn(words, "|") + 1;
+    snprintf(out, size, "%.*s", (int)strcspn(words, "|"), words);
+}
+
+static bool choice_index(const char *words, const char *value, uint32_t *index)
 {
     const size_t length = strlen(value);
-    uint32_t index = 0;
-    for (const char *word = row->argument; *word; index++) {
+    *index = 0;
+    for (const char *word = words; *word; ++*index) {
         const size_t n = strcspn(word, "|");
-        if (n == length && memcmp(word, value, n) == 0) {
-            *place = index;
-            return EXIT_SUCCESS;
-        }
+        if (n == length && memcmp(word, value, n) == 0) return true;
         word += n + (word[n] == '|');
     }
+    return false;
+}
+
+static int set_choice(const option_row *row, uint32_t *place, const char *value)
+{
+    if (choice_index(row->argument, value, place)) return EXIT_SUCCESS;
     return console_usage("--%s is '%s', not one of %s", row->name, value, row->argument);
 }
 
@@ -193,6 +202,7 @@ typedef struct parser {
     string_list *operands;
     int argc, next; /* next: index of the argument to read */
     char **argv;
+    bool *given; /* of each row */
 } parser;
 
 static const option_row *find_row(const command *c, const char *name, size_t length, char letter)
@@ -207,6 +217,7 @@ static const option_row *find_row(const command *c, const char *name, size_t len
 /* value: what followed '=' or a letter, or NULL. */
 static int take_option(parser *p, const option_row *row, const char *value)
 {
+    p->given[row - p->command->options] = true;
     if (row->kind == OPTION_FLAG) {
         if (value) return console_usage("--%s takes no value, but got '%s'", row->name, value);
         return set_option(row, p->args, NULL);
@@ -270,6 +281,26 @@ static int check_required(const command *c, const void *args)
     return EXIT_SUCCESS;
 }
 
+/* What would be ignored without another option. */
+static int check_needs(const parser *p)
+{
+    const option_row *rows = p->command->options;
+    for (size_t i = 0; rows[i].kind != OPTION_END; i++) {
+        if (!rows[i].needs || !p->given[i]) continue;
+        const size_t length = strcspn(rows[i].needs, " ");
+        const option_row *other = find_row(p->command, rows[i].needs, length, 0);
+        bool met = p->given[other - rows];
+        if (other->kind == OPTION_CHOICE) {
+            char word[64];
+            uint32_t index;
+            choice_word(other->argument, *(const uint32_t *)((const char *)p->args + other->offset), word, sizeof word);
+            met = choice_index(rows[i].needs + length + 1, word, &index);
+        }
+        if (!met) return console_usage("--%s is for --%s", rows[i].name, rows[i].needs);
+    }
+    return EXIT_SUCCESS;
+}
+
 static void free_args(const command *c, void *args)
 {
     for (const option_row *row = c->options; row->kind != OPTION_END; row++)
@@ -288,19 +319,26 @@ int command_main(const command *c, int argc, char **argv)
 {
     string_list operands = {0};
     void *args = calloc(1, c->args_size);
-    if (!args) return console_fail("out of memory");
+    bool *given = calloc(count_rows(c->options) + 1, sizeof *given);
+    if (!args || !given) {
+        free(args);
+        free(given);
+        return console_fail("out of memory");
+    }
     if (c->init) c->init(args);
     int code = EXIT_SUCCESS;
     page_form form;
     if (wants_help(argc, argv, &form)) {
         help_command(form, c, args);
     } else {
-        parser p = {.command = c, .args = args, .operands = &operands, .argc = argc, .argv = argv};
+        parser p = {.command = c, .args = args, .operands = &operands, .argc = argc, .argv = argv, .given = given};
         code = parse(&p);
         if (!code) code = check_required(c, args);
+        if (!code) code = check_needs(&p);
         if (!code) code = c->run(args, &operands);
     }
     string_list_free(&operands);
+    free(given);
     free_args(c, args);
     return code;
 }

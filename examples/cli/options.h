@@ -37,7 +37,8 @@ typedef struct option_row {
     option_kind kind;
     char letter; /* 'o' allows -o */
     bool required;
-    double low, high; /* of numbers; 0, 0: the type's own range, floats >= 0 */
+    double low, high;  /* of numbers; 0, 0: the type's own range, floats >= 0 */
+    const char *needs; /* "NAME", or "NAME a|b" of a choice: without that option, or with another word, it is refused */
     size_t offset;
 } option_row;
 
@@ -53,6 +54,9 @@ typedef struct command {
     void (*init)(void *args); /* zeroed before; may be NULL */
     int (*run)(void *args, const string_list *operands);
 } command;
+
+/* The word of that index in "a|b|c". */
+void choice_word(const char *words, uint32_t index, char *out, size_t size);
 
 /* Parses argv behind the command's name and runs it, or prints its page; returns the exit code. */
 int command_main(const command *c, int argc, char **argv);

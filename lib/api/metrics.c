@@ -131,7 +131,7 @@ tfm_status tfm_bleu(tfm_bleu_result *result, size_t struct_size, const tfm_text 
     if (!result) return tfm_fail(error, TFM_E_INVALID, "result is NULL");
     tfm_status status = open_bleu(&metric, options, &used, error);
     if (status == TFM_OK) status = check_corpus(&corpus, error);
-    if (status == TFM_OK) status = tfm_metric_corpus(&metric, stats, NULL, signature, &corpus, error);
+    if (status == TFM_OK) status = tfm_metric_corpus(&metric, stats, NULL, signature, "", &corpus, error);
     if (status == TFM_OK) {
         tfm_bleu_result_of(&full, &used, stats);
         memcpy(full.signature, signature, sizeof signature);
@@ -149,7 +149,7 @@ static tfm_status judge(tfm_metric *metric, tfm_metric_result *result, size_t st
     tfm_metric_result full = {0};
     tfm_status status = check_corpus(corpus, error);
 
-    if (status == TFM_OK) status = tfm_metric_corpus(metric, stats, NULL, full.signature, corpus, error);
+    if (status == TFM_OK) status = tfm_metric_corpus(metric, stats, NULL, full.signature, "", corpus, error);
     if (status == TFM_OK) {
         full.score = metric->kind->score(metric->state, stats);
         tfm_result_write(result, struct_size, &full, sizeof full);

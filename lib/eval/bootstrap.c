@@ -3,6 +3,7 @@
 #include "base/rng.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Statistics of the sentences of both systems, and scores of all samples. */
@@ -66,9 +67,12 @@ static double interval(double *scores, uint32_t n)
 static tfm_status resample(tfm_comparison *r, const work *w, tfm_metric *metric, const tfm_corpus corpora[2],
                            uint64_t seed, tfm_error *error)
 {
+    char drawn[64];
+
+    snprintf(drawn, sizeof drawn, "|bs:%u|seed:%llu", w->n_samples, (unsigned long long)seed);
     for (int s = 0; s < 2; s++) {
         double stats[TFM_METRIC_STATS];
-        const tfm_status status = tfm_metric_corpus(metric, stats, w->each[s], r->signature, &corpora[s], error);
+        const tfm_status status = tfm_metric_corpus(metric, stats, w->each[s], r->signature, drawn, &corpora[s], error);
         if (status != TFM_OK) return status;
         r->score[s] = metric->kind->score(metric->state, stats);
     }

@@ -40,16 +40,17 @@ static tfm_status add_all(tfm_metric *metric, double *stats, double *each, const
 }
 
 tfm_status tfm_metric_corpus(tfm_metric *metric, double *stats, double *each, char signature[TFM_SIGNATURE],
-                             const tfm_corpus *corpus, tfm_error *error)
+                             const char *drawn, const tfm_corpus *corpus, tfm_error *error)
 {
     tfm_text *row = tfm_alloc(&metric->allocator, corpus->n_refs, sizeof *row);
-    char refs[24] = "var";
+    char number[24] = "var", refs[96];
     size_t n_refs = VARIES;
 
     if (!row) return tfm_fail(error, TFM_E_NOMEM, "no memory for %zu references", corpus->n_refs);
     memset(stats, 0, metric->kind->n_stats * sizeof *stats);
     const tfm_status status = add_all(metric, stats, each, corpus, row, &n_refs, error);
-    if (n_refs != VARIES) snprintf(refs, sizeof refs, "%zu", n_refs);
+    if (n_refs != VARIES) snprintf(number, sizeof number, "%zu", n_refs);
+    snprintf(refs, sizeof refs, "%s%s", number, drawn);
     if (status == TFM_OK) metric->kind->sign(metric->state, signature, refs);
     tfm_free(&metric->allocator, row, corpus->n_refs, sizeof *row);
     return status;

@@ -14,7 +14,7 @@ typedef struct tfm_metric_kind {
     /* stats += those of a sentence; n_refs >= 1. false: no memory. */
     bool (*add)(void *state, double *stats, tfm_text hyp, const tfm_text *refs, size_t n_refs);
     double (*score)(const void *state, const double *stats);
-    /* What tells how the score was computed; refs: number of references. */
+    /* What tells how the score was computed; refs: number of references, and what follows it. */
     void (*sign)(const void *state, char out[TFM_SIGNATURE], const char *refs);
     void (*close)(void *state, const tfm_allocator *a);
 } tfm_metric_kind;
@@ -36,11 +36,11 @@ typedef struct tfm_corpus {
 void tfm_metric_close(tfm_metric *metric); /* takes {0} */
 
 /*
- * stats: sums over the corpus; each: NULL, or [n_hyps][n_stats] of the sentences; signature. As in sacreBLEU an empty
- * reference is one that is missing; unlike there, a sentence that has no other is not an error: its reference has no
- * tokens.
+ * stats: sums over the corpus; each: NULL, or [n_hyps][n_stats] of the sentences; signature, in which drawn ("" or
+ * "|bs:...") follows the number of references. As in sacreBLEU an empty reference is one that is missing; unlike there,
+ * a sentence that has no other is not an error: its reference has no tokens.
  */
 tfm_status tfm_metric_corpus(tfm_metric *metric, double *stats, double *each, char signature[TFM_SIGNATURE],
-                             const tfm_corpus *corpus, tfm_error *error);
+                             const char *drawn, const tfm_corpus *corpus, tfm_error *error);
 
 #endif

@@ -180,7 +180,7 @@ class Comparison:
     mean: of the samples' scores
     interval: 95 % of the samples' scores lie within mean +- interval, about
     p_value: how often chance alone makes a difference as large as that of score
-    signature: of the metric
+    signature: "nrefs:1|bs:1000|seed:12345|...", the rest as that of the metric
     """
 
     score: Tuple[float, ...]
