@@ -193,35 +193,8 @@ START_TEST(systems_of_wmt17)
 }
 END_TEST
 
-/*
- * The first 100 lines of a system. The goldens of these two tests come from a separate implementation (exact regular
- * expressions, dictionaries of tuples), which gives the expected columns of the systems to all their digits.
- */
-typedef struct first_lines {
-    lines hyps, refs[3];
-    const tfm_text *streams[3];
-} first_lines;
-
-static first_lines first_lines_read(void)
-{
-    static const char *const names[] = {"ref.de", "newstest2017.SYSTRAN.4847.en-de", "newstest2017.KIT.4950.en-de"};
-    first_lines f = {.hyps = read_data("bleu/wmt17_en_de/newstest2017.uedin-nmt.4722.en-de.gz")};
-
-    for (size_t r = 0; r < 3; r++) {
-        char name[128];
-        snprintf(name, sizeof name, "bleu/wmt17_en_de/%s.gz", names[r]);
-        f.refs[r] = read_data(name);
-        f.streams[r] = f.refs[r].line;
-    }
-    return f;
-}
-
-static void first_lines_free(first_lines *f)
-{
-    lines_free(&f->hyps);
-    for (size_t r = 0; r < 3; r++) lines_free(&f->refs[r]);
-}
-
+/* Of the first 100 lines. The goldens of these two tests come from a separate implementation (exact regular
+ * expressions, dictionaries of tuples), which gives the expected columns of the systems to all their digits. */
 START_TEST(several_references)
 {
     static const struct {
@@ -249,7 +222,7 @@ START_TEST(several_references)
          "1492 1392 1292 1192",
          1448},
     };
-    first_lines f = first_lines_read();
+    translations t = translations_read();
     tfm_bleu_result r;
     tfm_error error;
 
@@ -257,13 +230,13 @@ START_TEST(several_references)
         tfm_bleu_options o = rows[i].options;
         o.struct_size = sizeof o;
         o.max_order = 4;
-        ck_assert_ok(tfm_bleu(&r, sizeof r, f.hyps.line, 100, f.streams, rows[i].n_refs, &o, &error), error);
+        ck_assert_ok(tfm_bleu(&r, sizeof r, t.hyps.line, 100, t.streams, rows[i].n_refs, &o, &error), error);
         ck_assert_double_eq_tol(r.score, rows[i].score, 1e-7);
         check_counts(r.matches, rows[i].matches, r.signature);
         check_counts(r.totals, rows[i].totals, r.signature);
         ck_assert_uint_eq(r.ref_length, rows[i].ref_length);
     }
-    first_lines_free(&f);
+    translations_free(&t);
 }
 END_TEST
 
@@ -276,7 +249,7 @@ START_TEST(scores_of_single_sentences)
                 {TFM_BLEU_SMOOTH_FLOOR, 1, 2529.04295624},
                 {TFM_BLEU_SMOOTH_ADD_K, 1, 3272.97610423},
                 {TFM_BLEU_SMOOTH_NONE, 0, 2201.60778322}};
-    first_lines f = first_lines_read();
+    translations t = translations_read();
     tfm_bleu_result r;
     tfm_error error;
 
@@ -286,13 +259,13 @@ START_TEST(scores_of_single_sentences)
         o.smooth = rows[k].smooth;
         o.effective_order = rows[k].effective_order;
         for (size_t i = 0; i < 100; i++) {
-            const tfm_text *ref = &f.refs[0].line[i];
-            ck_assert_ok(tfm_bleu(&r, sizeof r, &f.hyps.line[i], 1, &ref, 1, &o, &error), error);
+            const tfm_text *ref = &t.refs[0].line[i];
+            ck_assert_ok(tfm_bleu(&r, sizeof r, &t.hyps.line[i], 1, &ref, 1, &o, &error), error);
             sum += r.score;
         }
         ck_assert_double_eq_tol(sum, rows[k].sum, 1e-6);
     }
-    first_lines_free(&f);
+    translations_free(&t);
 }
 END_TEST
 

@@ -1,6 +1,7 @@
 /* chrF and TER against what sacreBLEU computed: its own unit tests, tokenisations, and systems of WMT17; significance
  * on real systems. */
 #include "metric_data.h"
+#include "metric_oracle.h"
 
 #include "eval/ter.h"
 
@@ -165,6 +166,44 @@ START_TEST(systems_of_wmt17)
 }
 END_TEST
 
+/* What judges several references and sentences below gives sacreBLEU's figures of the systems. */
+static void check_oracle(const lines *hyps, const lines *refs, const char *const *row)
+{
+    const tfm_text *streams[] = {refs->line};
+
+    if (!strstr(row[0], "KIT")) return; /* one will do */
+    ck_assert_double_eq_tol(oracle_chrf(hyps->line, hyps->count, streams, 1, false), strtod(row[12], NULL), 1e-6);
+    ck_assert_double_eq_tol(oracle_chrf(hyps->line, hyps->count, streams, 1, true), strtod(row[14], NULL), 1e-6);
+    ck_assert_double_eq_tol(oracle_ter(hyps->line, hyps->count, streams, 1), strtod(row[16], NULL), 1e-6);
+}
+
+START_TEST(the_oracle_is_right_of_wmt17)
+{
+    each_system(check_oracle);
+}
+END_TEST
+
+START_TEST(several_references)
+{
+    translations t = translations_read();
+
+    for (size_t n_refs = 1; n_refs <= 3; n_refs++) oracle_check(t.hyps.line, 200, t.streams, n_refs);
+    translations_free(&t);
+}
+END_TEST
+
+START_TEST(scores_of_single_sentences)
+{
+    translations t = translations_read();
+
+    for (size_t i = 0; i < 200; i++) {
+        const tfm_text *refs[] = {t.streams[0] + i, t.streams[1] + i, t.streams[2] + i};
+        oracle_check(t.hyps.line + i, 1, refs, i % 3 + 1);
+    }
+    translations_free(&t);
+}
+END_TEST
+
 /* A system beside a much worse one, and beside itself. */
 START_TEST(significance_of_systems_of_wmt17)
 {
@@ -209,6 +248,9 @@ static Suite *suite(void)
     tcase_add_test(c, tokens_of_ter_are_sacrebleus);
     tcase_add_test(c, unit_tests_of_the_tokens_of_ter);
     tcase_add_test(c, systems_of_wmt17);
+    tcase_add_test(c, the_oracle_is_right_of_wmt17);
+    tcase_add_test(c, several_references);
+    tcase_add_test(c, scores_of_single_sentences);
     tcase_add_test(c, significance_of_systems_of_wmt17);
     tcase_set_timeout(c, 600);
     suite_add_tcase(s, c);

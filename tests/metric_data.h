@@ -119,4 +119,30 @@ static void each_system(system_fn *check)
     lines_free(&l);
 }
 
+/* A system and three references: the right one, and two other systems. */
+typedef struct translations {
+    lines hyps, refs[3];
+    const tfm_text *streams[3];
+} translations;
+
+static translations translations_read(void)
+{
+    static const char *const names[] = {"ref.de", "newstest2017.SYSTRAN.4847.en-de", "newstest2017.KIT.4950.en-de"};
+    translations t = {.hyps = read_data("bleu/wmt17_en_de/newstest2017.uedin-nmt.4722.en-de.gz")};
+
+    for (size_t r = 0; r < 3; r++) {
+        char name[128];
+        snprintf(name, sizeof name, "bleu/wmt17_en_de/%s.gz", names[r]);
+        t.refs[r] = read_data(name);
+        t.streams[r] = t.refs[r].line;
+    }
+    return t;
+}
+
+static void translations_free(translations *t)
+{
+    lines_free(&t->hyps);
+    for (size_t r = 0; r < 3; r++) lines_free(&t->refs[r]);
+}
+
 #endif

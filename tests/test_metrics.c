@@ -1,6 +1,6 @@
 /* chrF, TER and comparisons: values by hand, a search over all shifts, options, memory. sacreBLEU's figures:
  * data_metrics.c. */
-#include "testing.h"
+#include "metric_oracle.h"
 
 #include "eval/edit_distance.h"
 
@@ -93,6 +93,44 @@ START_TEST(several_references)
     ck_assert_ok(tfm_chrf(&r, sizeof r, hyps, 2, refs, 1, NULL, &error), error);
     ck_assert_double_eq_tol(both, r.score, 1e-9); /* the first judges the first hypothesis better */
     ck_assert_ptr_nonnull(strstr(r.signature, "nrefs:1|"));
+}
+END_TEST
+
+/* Lines of up to 24 of a few words, with punctuation; every seventh reference but the first is missing. */
+static tfm_text random_line(unsigned *state, bool may_lack)
+{
+    static const char *const words[] = {"a", "b", "c", "dd", "ee", "f,", "(g)", "h\xC3\xA4", "i", "."};
+    char *line = calloc(1, 160);
+    unsigned n = (*state = *state * 1103515245 + 12345) >> 16;
+
+    if (may_lack && n % 7 == 0) n = 0;
+    else n = n % 24 + 1;
+    for (size_t size = 0; n > 0; n--)
+        size += (size_t)snprintf(line + size, 160 - size, "%s%s",
+                                 words[((*state = *state * 1103515245 + 12345) >> 16) % 10], n > 1 ? " " : "");
+    return text(line);
+}
+
+/* Corpora and their sentences, with one to three references. */
+START_TEST(any_references_as_the_oracle_judges_them)
+{
+    enum { N = 40 };
+    tfm_text hyps[N], columns[3][N];
+    unsigned state = 5;
+
+    for (size_t i = 0; i < N; i++) {
+        hyps[i] = random_line(&state, false);
+        for (size_t k = 0; k < 3; k++) columns[k][i] = random_line(&state, k > 0);
+    }
+    for (size_t n_refs = 1; n_refs <= 3; n_refs++)
+        for (size_t first = 0, n = N; first < N; first++, n = 1) {
+            const tfm_text *refs[] = {columns[0] + first, columns[1] + first, columns[2] + first};
+            oracle_check(hyps + first, n, refs, n_refs);
+        }
+    for (size_t i = 0; i < N; i++) {
+        free((char *)hyps[i].data);
+        for (size_t k = 0; k < 3; k++) free((char *)columns[k][i].data);
+    }
 }
 END_TEST
 
@@ -237,6 +275,8 @@ START_TEST(chance_and_merit)
         ck_assert_mem_eq(&again, &c, sizeof c);
         ck_assert_ok(tfm_compare(&again, sizeof again, half, most, N, refs, 1, metric, NULL, 500, 4, &error), error);
         ck_assert(again.mean[0] != c.mean[0]);
+        ck_assert_msg(!strncmp(again.signature, "nrefs:1|bs:500|seed:4|case:", 27), "%s", again.signature);
+        ck_assert_ptr_nonnull(strstr(again.signature, "|version:libtransformer-")); /* it is not cut off */
         ck_assert_double_eq_tol(c.mean[0], c.score[0], 3 * c.interval[0]);
     }
 }
@@ -284,6 +324,7 @@ static Suite *suite(void)
     tcase_add_test(c, chrf_by_hand);
     tcase_add_test(c, words_of_chrf);
     tcase_add_test(c, several_references);
+    tcase_add_test(c, any_references_as_the_oracle_judges_them);
     tcase_add_test(c, ter_by_hand);
     tcase_add_test(c, edits_are_levenshteins);
     tcase_add_test(c, lines_of_any_length);
