@@ -184,13 +184,20 @@ class Writer:
     def options(self) -> str:
         """A TypedDict for each struct of options: what the keywords of a call may be."""
         blocks = ['"""Keyword options, each a field of a struct of transformer.h. Written by generate.py."""\n'
-                  "import os\nfrom typing import Any, Callable, Iterable, Sequence, TypedDict, Union"]
+                  "import os\nfrom enum import IntEnum\n"
+                  "from typing import Any, Callable, Dict, Iterable, Sequence, Tuple, Type, TypedDict, Union\n\n"
+                  "from . import constants"]
+        members = []
         for struct in self.header.structs:
             if struct.name in OPTIONS:
                 name = OPTIONS[struct.name]
                 fields = [f for f in struct.fields if f.name not in NOT_OPTIONS | NOT_OF.get(name, set())]
                 blocks.append(self._class(f"{name}(TypedDict, total=False)", f"Fields of {struct.name}.", fields,
                                           partial(self._option_hint, struct.name)))
+                members += [f'    ("{struct.name}", "{f.name}"): constants.{group},'
+                            for f in fields for group in groups_in(f.doc)]
+        blocks.append("\n# The class of constants that a field takes.\nMEMBERS: Dict[Tuple[str, str], Type[IntEnum]] = {\n"
+                      + "\n".join(members) + "\n}")
         return "\n\n".join(blocks) + "\n"
 
     def records(self) -> str:
@@ -237,12 +244,22 @@ def find_class(name: str) -> Tuple[str, str]:
     raise SyntaxError(f"{name} is new: give it a class in CLASSES of generate.py")
 
 
+def groups_in(doc: str) -> Dict[str, str]:
+    """The classes whose constants a text names by "TFM_..._*", and these words."""
+    found: Dict[str, str] = {}
+    for group, (pattern, _) in CLASSES.items():
+        words = pattern.split("(")[0] + "*"
+        if words in doc and words not in found.values():
+            found[group] = words
+    return found
+
+
 def docstring(doc: str, members: List[Tuple[str, str]]) -> List[str]:
     """What a class is, and what each member means, in the words of Python."""
     lines = [f'    """{doc}']
     for name, text in members:
-        for group, (pattern, _) in CLASSES.items():
-            text = text.replace(pattern.replace(r"(\w+)", "*"), group)
+        for group, words in groups_in(text).items():
+            text = text.replace(words, group)
         text = re.sub(r"\bNULL\b", "None", text).replace("\\", "\\\\")
         if text:
             lines += textwrap.wrap(f"{name}: {text}", WIDTH, initial_indent="    ", subsequent_indent="        ")

@@ -11,6 +11,7 @@ from typing import Any, Callable, Iterable, List, Mapping, Sequence, Type, TypeV
 
 from ._abi import tfm_ids, tfm_text
 from .errors import InvalidError
+from .options import MEMBERS
 
 Line = Union[str, bytes]  # bytes are UTF-8, or what the library shall judge as such
 Ids = Sequence[int]
@@ -125,7 +126,7 @@ def set_field(struct: Structure, name: str, value: Any) -> None:
         try:
             number = operator.index(value)
         except TypeError:
-            raise TypeError(f"{name} is a whole number, not {value!r}") from None
+            raise TypeError(f"{name} is {_wanted(struct, name)}, not {value!r}") from None
         setattr(struct, name, number)
         if getattr(struct, name) != number:
             raise InvalidError(f"{name} is {number}, not in 0..{2 ** (8 * sizeof(kind)) - 1}")
@@ -136,6 +137,11 @@ def set_field(struct: Structure, name: str, value: Any) -> None:
             raise TypeError(f"{name} is a number, not {value!r}") from None
     else:
         setattr(struct, name, path_bytes(value) if kind is c_char_p and value is not None else value)
+
+
+def _wanted(struct: Structure, name: str) -> str:
+    members = MEMBERS.get((type(struct).__name__, name))
+    return f"a member of {members.__name__} ({', '.join(m.name for m in members)})" if members else "a whole number"
 
 
 def plain(value: Any) -> Any:

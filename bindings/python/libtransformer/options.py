@@ -1,6 +1,9 @@
 """Keyword options, each a field of a struct of transformer.h. Written by generate.py."""
 import os
-from typing import Any, Callable, Iterable, Sequence, TypedDict, Union
+from enum import IntEnum
+from typing import Any, Callable, Dict, Iterable, Sequence, Tuple, Type, TypedDict, Union
+
+from . import constants
 
 
 class TokenizerOptions(TypedDict, total=False):
@@ -158,7 +161,7 @@ class TranslatorOptions(TypedDict, total=False):
     seed: of samples, which depend on it, the source and their number, not on other sentences: equal sources have equal
         samples; default 0
     long_source: LongSource, of lines of text; ids that are too long are refused; default refuse
-    alignment: TFM_ALIGNMENT_*: tfm_decoder_alignment() has results; default none
+    alignment: AlignmentStep: tfm_decoder_alignment() has results; default none
     alignment_layer: decoder layer, from 1, whose attention on the source is looked at; 0: the last; default 0
     alignment_head: its head, from 1; 0: the mean of all; default 0
     coverage: beta of the coverage penalty (Wu et al. 2016): a finished hypothesis' score has beta times the sum over
@@ -380,3 +383,25 @@ class MeasureOptions(TypedDict, total=False):
     n_threads: int
     dtype: int
     seconds: float
+
+
+# The class of constants that a field takes.
+MEMBERS: Dict[Tuple[str, str], Type[IntEnum]] = {
+    ("tfm_tokenizer_options", "kind"): constants.TokenizerKind,
+    ("tfm_pretokenize_options", "language"): constants.Language,
+    ("tfm_model_options", "positions"): constants.Positions,
+    ("tfm_model_options", "sharing"): constants.Sharing,
+    ("tfm_model_options", "start"): constants.Start,
+    ("tfm_model_options", "init"): constants.Init,
+    ("tfm_model_options", "activation"): constants.Activation,
+    ("tfm_decoder_options", "stop_rule"): constants.StopRule,
+    ("tfm_decoder_options", "dtype"): constants.Dtype,
+    ("tfm_decoder_options", "length_norm"): constants.LengthNorm,
+    ("tfm_decoder_options", "long_source"): constants.LongSource,
+    ("tfm_decoder_options", "alignment"): constants.AlignmentStep,
+    ("tfm_trainer_options", "smoothing"): constants.Smoothing,
+    ("tfm_trainer_options", "dtype"): constants.Dtype,
+    ("tfm_bleu_options", "tokenize"): constants.BleuTokenize,
+    ("tfm_bleu_options", "smooth"): constants.BleuSmooth,
+    ("tfm_measure_options", "dtype"): constants.Dtype,
+}

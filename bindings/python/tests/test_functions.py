@@ -59,6 +59,21 @@ def test_bleu():
     assert "nrefs:2" in result.signature and result.matches[:4] == (3, 2, 1, 0)
     with pytest.raises(TypeError, match="tokenise is no option of bleu.*is it tokenize"):
         tfm.bleu(["a"], ["a"], tokenise=1)
+    with pytest.raises(TypeError, match=r"tokenize is a member of BleuTokenize \(V13A, NONE, INTL, CHAR, ZH\), not '13a'"):
+        tfm.bleu(["a"], ["a"], tokenize="13a")
+    with pytest.raises(TypeError, match="max_order is a whole number, not '4'"):
+        tfm.bleu(["a"], ["a"], max_order="4")
+
+
+def test_bleu_of_the_paper():
+    paper = {"tokenize": tfm.BleuTokenize.NONE, "smooth": tfm.BleuSmooth.NONE, "compound_split": 1}
+    result = tfm.bleu(["a well-known dog slept"], ["the well-known dog slept"], **paper)
+    # a well ##AT##-##AT## known dog slept: all but the first of six
+    assert result.matches[:4] == (5, 4, 3, 2) and result.totals[:4] == (6, 5, 4, 3) and "|split:yes|" in result.signature
+    assert result.score == pytest.approx(100 * (5 / 6 * 4 / 5 * 3 / 4 * 2 / 3) ** 0.25)
+    paper["compound_split"] = 0
+    assert tfm.bleu(["a well-known dog slept"], ["the well-known dog slept"], **paper).matches[:4] == (3, 2, 1, 0)
+    assert tfm.bleu([""], [""]).score == tfm.bleu(["a b c d"], [""]).score == 0
 
 
 def test_c38_references_of_another_shape_are_refused():
@@ -86,6 +101,40 @@ def test_chrf_and_ter():
         tfm.ter(hypotheses, references[:1])
 
 
+def f_score(hypothesis, reference, n, beta=2):
+    """chrF of one order."""
+    grams = [[text[i:i + n] for i in range(len(text) - n + 1)] for text in (hypothesis, reference)]
+    both = sum(min(grams[0].count(gram), grams[1].count(gram)) for gram in set(grams[0]))
+    precision, recall = both / len(grams[0]), both / len(grams[1])
+    return 100 * (1 + beta ** 2) * precision * recall / (beta ** 2 * precision + recall)
+
+
+def test_options_of_chrf():
+    assert tfm.chrf(["abcab"], ["abab"], char_order=1).score == pytest.approx(f_score("abcab", "abab", 1))
+    assert tfm.chrf(["abcab"], ["abab"], char_order=1, beta=3).score == pytest.approx(f_score("abcab", "abab", 1, 3))
+    assert tfm.chrf(["a b"], ["a c b"], char_order=1, whitespace=1).score == pytest.approx(f_score("a b", "a c b", 1))
+    assert tfm.chrf(["a b"], ["ab"]).score == tfm.chrf(["AB"], ["ab"], lowercase=1).score == pytest.approx(100)
+    assert tfm.chrf(["AB"], ["ab"]).score == 0
+    assert tfm.chrf(["ab"], ["ab"], eps_smoothing=1).score == pytest.approx(100 / 3)  # two of six orders
+    two = tfm.chrf(["abc"], [["xyz"], ["abc"]])
+    assert two.score == pytest.approx(100) and two.signature.startswith("nrefs:2|case:mixed|eff:yes|nc:6|nw:0|space:no|")
+    with pytest.raises(tfm.InvalidError, match="beta is 0, not above 0"):
+        tfm.chrf(["a"], ["a"], beta=0)
+
+
+def test_options_of_ter():
+    assert tfm.ter(["c d a b"], ["a b c d"]).score == pytest.approx(25)  # one shift
+    assert tfm.ter(["a b, c"], ["a b , c"], normalized=1).score == 0 < tfm.ter(["a b, c"], ["a b , c"]).score
+    assert tfm.ter(["a, b."], ["a b"], no_punctuation=1).score == 0
+    assert tfm.ter(["\u4e2d\u6587"], ["\u4e2d\u56fd"], normalized=1, asian_support=1).score == pytest.approx(50)
+    # fewest edits, mean length; an empty reference is one that is missing
+    assert tfm.ter(["a b c d"], [["a b c e"], ["x x x x x x x x"]]).score == pytest.approx(100 / 6)
+    assert tfm.ter(["a b"], [["a c"], [""]]).score == pytest.approx(50)
+    assert tfm.ter(["a"], [["a"], ["b"]]).signature.startswith("nrefs:2|case:lc|tok:tercom|norm:no|punct:yes|asian:no|")
+    with pytest.raises(TypeError, match="normalised is no option of ter.*is it normalized"):
+        tfm.ter(["a"], ["a"], normalised=1)
+
+
 def test_parseval():
     gold, parses = ["(S (A (x a) (x b)) (x c))", "(S (x a))"], ["(S (x a) (B (x b) (x c)))", ""]
     result, rows = tfm.parseval(parses, gold)
@@ -97,6 +146,10 @@ def test_parseval():
         tfm.parseval(parses, gold, parameters="X 1")
     with pytest.raises(tfm.InvalidError, match="not as many"):
         tfm.parseval(parses, gold[:1])
+    result, rows = tfm.parseval(gold + ["(S"], gold + ["(S (x a))"])
+    assert (result.f1[0], result.complete[0], result.errors[0], result.words[0]) == (100, 100, 1, 4)
+    assert [row.status for row in rows[1:]] == [tfm.ParsevalStatus.VALID, tfm.ParsevalStatus.BAD_PARSE]
+    assert result.signature.startswith("nrefs:1|labels:yes|cutoff:40|prm:")
 
 
 def test_compare():
@@ -105,10 +158,22 @@ def test_compare():
     result = tfm.compare(worse, references, references, n_samples=200)
     assert result.score[1] == pytest.approx(100) and result.score[0] < 100
     assert result.p_value == pytest.approx(1 / 201)
+    assert result.signature.startswith("nrefs:1|bs:200|seed:12345|case:mixed|eff:no|tok:13a|smooth:exp|version:")
     assert result == tfm.compare(worse, references, references, n_samples=200)
+    other = tfm.compare(worse, references, references, tfm.MetricKind.CHRF, n_samples=50, seed=2 ** 64 - 1, word_order=2)
+    assert f"|bs:50|seed:{2 ** 64 - 1}|" in other.signature and "|nw:2|" in other.signature
+    assert other.score == (tfm.chrf(worse, references, word_order=2).score, pytest.approx(100))
+    assert abs(other.mean[0] - other.score[0]) < 3 * other.interval[0] < 10
+    turned = tfm.compare(references, worse, references, tfm.MetricKind.TER, n_samples=50)
+    assert turned.score[0] < turned.score[1] and turned.p_value < 0.05  # significant, and worse
+    assert tfm.compare(worse, worse, references, n_samples=50).p_value == 1
     assert tfm.compare(worse, references, references, tfm.MetricKind.TER, n_samples=20, normalized=1).score[1] == 0
     with pytest.raises(tfm.InvalidError, match="n_samples is 1"):
         tfm.compare(worse, references, references, n_samples=1)
+    with pytest.raises(ValueError, match="'ter' is not a valid MetricKind"):
+        tfm.compare(worse, references, references, "ter")
+    with pytest.raises(tfm.InvalidError, match="baseline and hypotheses are not as many: 39 and 40"):
+        tfm.compare(worse[1:], references, references)
     with pytest.raises(TypeError, match="beta is no option of compare"):
         tfm.compare(worse, references, references, beta=1)
 
