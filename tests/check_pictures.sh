@@ -25,6 +25,8 @@ works "its numbers" "${draw[@]}" --src-text "two five six one" --tgt-text "zwei 
 works "a figure" "${draw[@]}" --src-text "two five $hostile" --tgt-text "zwei" --out figure.svg
 works "a long page" "${draw[@]}" --src-text "$(printf 'two one three five four six %.0s' {1..5})" \
     --tgt-text "$(printf 'zwei eins vier %.0s' {1..6})" --kind encoder --out long.html
+works "a page that begins with a word" "${draw[@]}" --src-text "two five six one" --tgt-text "zwei fuenf sechs eins" \
+    --view matrix --words --token fuenf --out word.html
 works "hostile text" "${draw[@]}" --src-text "$hostile" --tgt-text "שלום 你好 one" --out hostile.html
 sed -e '10s/,.*/,1/' run.csv > other.csv
 works "a report" "$tfm" report run.csv -o run.html

@@ -47,7 +47,7 @@ async function showsTheWeights(browser) {
     ...p.dataset,
     width: +p.getAttribute("stroke-width"),
     opacity: +p.getAttribute("stroke-opacity"),
-    color: p.getAttribute("stroke")
+    color: getComputedStyle(p).stroke
   })));
   const weight = (l) => cross.weights[1][l.head - 1][l.query][l.key];
   const sorted = lines.sort((a, b) => weight(a) - weight(b));
@@ -62,8 +62,12 @@ async function showsTheWeights(browser) {
     whole);
 
   await page.hover(".token >> nth=1");
+  const most = Math.max(...cross.weights[1].flatMap((head) => head[1]));
   check("pointing isolates", await count(page, ".isolated") === 1 && await count(page, ".lines:not(.base) path")
-    === atLeast(cross.weights[1].map((head) => [head[1]]), 0.004));
+    === atLeast(cross.weights[1].map((head) => [head[1]]), most / 50));
+  const faint = await page.$$eval(".lines:not(.base) path", (all) => all.map((p) => +p.getAttribute("stroke-opacity")));
+  check("the strongest line is drawn in full, the faintest can be seen", Math.max(...faint) === 1 && Math.min(...faint) >= 0.15,
+    faint);
   check("the others fade", +(await page.$eval(".base", (g) => getComputedStyle(g).opacity)) < 0.1);
   const alone = await looks(page, "#picture svg");
   check("less is coloured", alone.coloured < whole.coloured && alone.coloured > 0, alone.coloured, whole.coloured);
@@ -97,6 +101,10 @@ async function obeysTheKeyboard(browser) {
     && ["theme", "kinds", "layers", "views", "heads"].every((name) => trail.includes(name)), trail);
   await page.keyboard.press("ArrowDown");
   check("down", await focused() === 1 && await count(page, ".token.chosen") === 1);
+  check("focus is not cut off", await page.$eval(":focus .back", (node) => {
+    const box = node.getBoundingClientRect(), picture = node.ownerSVGElement.getBoundingClientRect();
+    return box.left >= picture.left + 1 && box.top >= picture.top + 1;
+  }));
   check("focus can be seen", await page.$eval(":focus .back", (node) => getComputedStyle(node).strokeWidth) === "2px");
   await page.keyboard.press("ArrowRight");
   check("to the other side", await focused() === m + 1);
@@ -143,13 +151,33 @@ async function hasOtherViews(browser) {
   const said = await text(page, "#readout");
   check("a cell tells its heads", said.startsWith(`${data.tokens.target[2].text} looks at ${data.tokens.source[1].text} `)
     && said.includes("by head 1: ") && said.includes(", 2: "), said);
+  const release = async (key) => { await page.keyboard.press(key); return text(page, "#readout"); };
+  await page.mouse.click(box.x + box.width * 1.5 / n, box.y + box.height * 2.5 / m);
+  await page.mouse.move(2, 2);
+  check("a click keeps a cell", (await text(page, "#readout")) === said && await count(page, ".cross") === 2);
+  check("Escape lets it go", (await release("Escape")).startsWith("Point at") && await count(page, ".cross") === 0);
+  await page.focus("#heads button >> nth=-1");
+  for (let i = 0; i < 4 && !await page.$eval(".field", (field) => field.matches(":focus")); i++) await page.keyboard.press("Tab");
+  for (const key of ["ArrowUp", "ArrowLeft", "ArrowDown", "ArrowRight", "Enter"]) await page.keyboard.press(key);
+  check("cells by keyboard", (await text(page, "#readout")) === said, await text(page, "#readout"));
+  await page.focus("#theme");
+  check("Enter keeps a cell", (await text(page, "#readout")) === said);
   const flat = await labels(page);
   check("matrix: labels apart", flat.n === m + n && flat.covering.length === 0 && flat.outside === 0, flat);
 
   await page.check("[value=overview]");
   check("a small picture of every head",
     await count(page, ".overview canvas") === 4 && (await looks(page, ".overview")).coloured > 0.01);
-  await page.click("[aria-label='layer 1, head 2']");
+  await page.evaluate(() => {
+    for (const kind of data.attention) {
+      kind.heads = Array.from({ length: 16 }, (_, h) => h + 1);
+      kind.weights = kind.weights.map((layer) => kind.heads.map((h) => layer[h % 2]));
+    }
+    draw();
+  });
+  check("sixteen heads fit into the window", await count(page, ".overview canvas") === 32
+    && await page.$eval("#picture", (box) => box.scrollWidth <= box.clientWidth));
+  await page.click("[aria-label='layer 1, head 3']");
   check("which a click opens", (await text(page, "#title")).endsWith("layer 1 of 2")
     && await count(page, ".base path") === atLeast(kind("cross").weights[0][1], LEAST_SHOWN));
 
@@ -172,6 +200,29 @@ async function hasOtherViews(browser) {
   await page.done();
 }
 
+async function savesTheFigure(page) {
+  await page.click(".token >> nth=1");
+  const [file] = await Promise.all([page.waitForEvent("download"), page.click("#save")]);
+  const svg = fs.readFileSync(await file.path(), "utf8");
+  const seen = await page.evaluate((source) => {
+    const tree = new DOMParser().parseFromString(source, "image/svg+xml"), all = (what) => [...tree.querySelectorAll(what)];
+    return { bad: all("parsererror").length, strokes: new Set(all("path").map((node) => node.getAttribute("stroke"))
+      .filter(Boolean)).size, texts: all("text").map((node) => node.textContent),
+      styled: all("[class], [style]").length, ink: all("text").map((node) => node.getAttribute("fill")).find(Boolean) };
+  }, svg);
+  check("saved as a figure", file.suggestedFilename() === "attention-cross-2.svg" && seen.bad === 0 && seen.styled === 0
+    && seen.strokes === 2 && seen.texts.slice(-2).join() === "head 1,head 2" && seen.ink === "rgb(29, 33, 38)", seen);
+  await page.keyboard.press("Escape");
+}
+
+async function beginsWhereOneWants(browser) {
+  const page = await open(browser, "word.html");
+  check("begins with a matrix of words, one of them kept", await page.isChecked("[value=matrix]")
+    && await page.isChecked("[value=words]") && (await text(page, ".token.chosen text")) === "fuenf"
+    && (await text(page, "#readout")).startsWith("fuenf looks at "));
+  await page.done();
+}
+
 async function suitsItsSurroundings(browser) {
   const page = await open(browser, "short.html");
   const light = await looks(page, "body");
@@ -184,8 +235,11 @@ async function suitsItsSurroundings(browser) {
   await page.emulateMedia({ media: "print" });
   check("printed on white, without controls", (await looks(page, "body")).light > 0.9 && !await page.isVisible("#controls")
     && await page.isVisible("#picture svg"));
-  check("as PDF", (await page.pdf()).length > 8000);
+  check("without advice, with the names of the heads", !await page.isVisible("#readout")
+    && (await text(page, "#legend")) === "head 1head 2" && await page.isVisible("#legend i"));
   await page.emulateMedia({ media: "screen" });
+  check("which the screen does without", !await page.isVisible("#legend") && await page.isVisible("#readout"));
+  await savesTheFigure(page);
   await page.setViewportSize({ width: 400, height: 800 });
   check("a narrow window is not widened", await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
   await page.done();
@@ -202,6 +256,26 @@ async function staysReadable(browser) {
   }
   await page.check("[value=lines]");
   await page.hover(".token >> nth=30");
+  check("tokens of the same text have their number", / \(\d+\) /.test(await text(page, "#readout")));
+  const gaps = await page.evaluate(() => {
+    const right = Math.max(...[...document.querySelectorAll(".token text")].filter((t) => t.getAttribute("text-anchor") === "end")
+      .map((t) => t.getBoundingClientRect().right));
+    return Math.min(...[...document.querySelectorAll(".base path")].map((p) => p.getBoundingClientRect().left)) - right;
+  });
+  check("lines begin at their words", gaps > 0 && gaps < 16, gaps);
+  await page.hover(".token >> nth=-1");
+  const readout = await (await page.$("#readout")).boundingBox();
+  check("what is read stays in sight", readout.y >= 0 && readout.y + readout.height <= 900
+    && await page.$eval("#readout", (node) => getComputedStyle(node).backgroundColor) === "rgb(255, 255, 255)", readout);
+  await page.mouse.move(2, 2);
+  for (const view of ["lines", "matrix", "overview"]) {
+    await page.check(`[value=${view}]`);
+    const printed = await paper(page);
+    check(`${view}: one sheet, on which nothing is cut off`, printed.sheets === 1 && !printed.outside.length
+      && printed.seen.caption.bottom <= 277 / 25.4 * 96, printed.sheets, printed.outside, printed.seen.caption);
+  }
+  await page.check("[value=lines]");
+  await page.hover(".token >> nth=30");
   check("long: pointing isolates", await count(page, ".isolated") === 1 && await count(page, ".lines:not(.base) path") > 0);
   await page.done();
 }
@@ -209,7 +283,7 @@ async function staysReadable(browser) {
 async function showsAnyText(browser) {
   const page = await open(browser, "hostile.html");
   check("hostile text is text", (await text(page, "#source")).startsWith("</script><script>alert(1)</script>")
-    && await count(page, "img") === 0 && await count(page, "script") === 4);
+    && await count(page, "img") === 0 && await count(page, "script") === 5);
   check("a right-to-left line begins on the right",
     await page.$eval("#target", (node) => getComputedStyle(node).direction) === "rtl");
   check("tokens are shown", await count(page, ".token text") > 20);
@@ -332,7 +406,7 @@ async function comparesTrainings(browser) {
 
 async function main() {
   const browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox", "--disable-gpu"] });
-  for (const part of [showsTheWeights, obeysTheKeyboard, hasOtherViews, suitsItsSurroundings, staysReadable,
+  for (const part of [showsTheWeights, obeysTheKeyboard, hasOtherViews, beginsWhereOneWants, suitsItsSurroundings, staysReadable,
          showsAnyText, showsTheTraining, comparesTrainings]) {
     try {
       await part(browser);

@@ -13,7 +13,7 @@ async function openPage(browser, file, check, options = {}) {
   page.on("pageerror", (error) => loud.push(error.stack));
   page.on("dialog", (dialog) => { loud.push("a dialog"); dialog.dismiss(); });
   page.on("request", (request) => {
-    if (request.url() !== `file://${file}` && !request.url().startsWith("data:")) loud.push(request.url());
+    if (request.url() !== `file://${file}` && !/^(data|blob):/.test(request.url())) loud.push(request.url());
   });
   await page.goto(`file://${file}`);
   page.done = async () => {
@@ -82,7 +82,7 @@ async function paper(page) {
   const seen = await page.evaluate(() => Object.fromEntries([...document.querySelectorAll("[id]")]
     .map((node) => [node.id, node.getBoundingClientRect().toJSON()])));
   await page.evaluate(() => dispatchEvent(new Event("afterprint")));
-  await page.emulateMedia({ media: "screen" });
+  await page.emulateMedia({ media: null }); // "screen" would be that of paper too
   await page.setViewportSize(size);
   return { sheets: pdf.toString("latin1").match(/\/Type\s*\/Page\b/g).length, outside, seen };
 }

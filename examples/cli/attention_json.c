@@ -30,27 +30,37 @@ static void write_numbers(FILE *file, const char *name, size_t begin, size_t end
     putc(']', file);
 }
 
-static void write_matrix(FILE *file, const float *w, size_t rows, size_t cols, int digits)
+enum { ONE = 10000 }; /* a weight of 1 in a page, whose numbers are short so that it stays small */
+
+static void put_weight(FILE *file, float w, bool exact)
 {
-    for (size_t r = 0; r < rows; r++)
-        for (size_t c = 0; c < cols; c++)
-            fprintf(file, "%s%.*g%s", c ? "," : r ? ",[" : "[[", digits, (double)w[r * cols + c],
-                    c + 1 < cols ? "" : r + 1 < rows ? "]" : "]]");
+    if (exact) fprintf(file, "%.9g", (double)w); /* digits that give back the very float */
+    else fprintf(file, "%.0f", (double)w * ONE);
 }
 
-static void write_layer(FILE *file, const attention_kind *k, size_t layer, const bool *heads, int digits)
+static void write_matrix(FILE *file, const float *w, size_t rows, size_t cols, bool exact)
+{
+    for (size_t r = 0; r < rows; r++)
+        for (size_t c = 0; c < cols; c++) {
+            fputs(c ? "," : r ? ",[" : "[[", file);
+            put_weight(file, w[r * cols + c], exact);
+            fputs(c + 1 < cols ? "" : r + 1 < rows ? "]" : "]]", file);
+        }
+}
+
+static void write_layer(FILE *file, const attention_kind *k, size_t layer, const bool *heads, bool exact)
 {
     const char *before = "[";
     for (size_t h = 0; h < k->shape[1]; h++) {
         if (heads && !heads[h]) continue;
         fputs(before, file);
-        write_matrix(file, attention_of(k, layer, h), k->shape[2], k->shape[3], digits);
+        write_matrix(file, attention_of(k, layer, h), k->shape[2], k->shape[3], exact);
         before = ",\n";
     }
     putc(']', file);
 }
 
-static void write_kind(FILE *file, const attention_kind *k, size_t begin, size_t end, const bool *heads, int digits)
+static void write_kind(FILE *file, const attention_kind *k, size_t begin, size_t end, const bool *heads, bool exact)
 {
     fprintf(file, "{\"kind\":\"%s\",\"title\":\"%s\",\"queries\":\"%s\",\"keys\":\"%s\"", k->name, k->title,
             side_names[k->queries], side_names[k->keys]);
@@ -59,7 +69,7 @@ static void write_kind(FILE *file, const attention_kind *k, size_t begin, size_t
     fputs(",\n\"weights\":", file);
     for (size_t l = begin; l < end; l++) {
         fputs(l == begin ? "[" : ",\n", file);
-        write_layer(file, k, l, heads, digits);
+        write_layer(file, k, l, heads, exact);
     }
     fputs("]}", file);
 }
@@ -80,7 +90,7 @@ static void write_sentences(FILE *file, const attention_picture *p)
     putc('}', file);
 }
 
-static void write_kinds(FILE *file, const attention_picture *p, bool one_layer, const bool *heads, int digits)
+static void write_kinds(FILE *file, const attention_picture *p, bool one_layer, const bool *heads, bool exact)
 {
     const char *before = "";
     fputs(",\n\"attention\":[", file);
@@ -88,7 +98,7 @@ static void write_kinds(FILE *file, const attention_picture *p, bool one_layer, 
         const attention_kind *k = &p->kinds[i];
         if (!k->weights) continue;
         fputs(before, file);
-        write_kind(file, k, one_layer ? p->layer : 0, one_layer ? p->layer + 1 : k->shape[0], heads, digits);
+        write_kind(file, k, one_layer ? p->layer : 0, one_layer ? p->layer + 1 : k->shape[0], heads, exact);
         before = ",\n";
     }
     putc(']', file);
@@ -97,7 +107,7 @@ static void write_kinds(FILE *file, const attention_picture *p, bool one_layer, 
 void attention_write_json(FILE *file, const attention_picture *p)
 {
     write_sentences(file, p);
-    write_kinds(file, p, p->one_layer, p->heads, 9); /* digits that give back the very float */
+    write_kinds(file, p, p->one_layer, p->heads, true);
     fputs("}\n", file);
 }
 
@@ -108,10 +118,14 @@ void attention_write_html(FILE *file, const attention_picture *p)
     write_sentences(file, p);
     fprintf(file, ",\n\"show\":{\"kind\":\"%s\",\"layer\":%zu", p->kinds[p->kind].name, p->layer + 1);
     write_numbers(file, "heads", 0, n_heads, p->heads);
+    fprintf(file, ",\"view\":\"%s\",\"words\":%s,\"token\":", p->matrix ? "matrix" : "lines",
+            p->words ? "true" : "false");
+    if (p->token.chosen) fprintf(file, "[%d,%zu]", p->token.key, p->token.index);
+    else fputs("null", file);
     fputs(",\"colors\":", file);
     for (size_t h = 0; h < n_heads; h++) fprintf(file, "%s\"%s\"", h ? "," : "[", head_color(h));
-    fputs("]}", file);
-    write_kinds(file, p, false, NULL, 3);
+    fprintf(file, "]},\"one\":%d", ONE);
+    write_kinds(file, p, false, NULL, false);
     putc('}', file);
     fputs(attention_after, file);
 }

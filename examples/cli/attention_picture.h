@@ -4,7 +4,6 @@
 
 #include "pieces.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 
 enum { ATTENTION_KINDS = 3 }; /* TFM_ATTENTION_* */
@@ -30,11 +29,17 @@ typedef struct attention_picture {
     tfm_text source, target;
     bool translated; /* the target is the model's own */
     pieces sides[SIDES];
+    units units[SIDES]; /* of them what is shown: tokens or words */
     attention_kind kinds[ATTENTION_KINDS];
     uint32_t kind;     /* which a figure shows, and a page first */
     size_t layer;      /* likewise, of that kind; from 0         */
     bool one_layer;    /* it was asked for: JSON has no other    */
     const bool *heads; /* [shape[1]] likewise; NULL: all         */
+    bool matrix, words;
+    struct {
+        bool chosen, key; /* its weights alone are shown; a key's, or a query's */
+        size_t index;     /* among the units of its side                        */
+    } token;
 } attention_picture;
 
 /* Of head h, from 0; there are 16, after which they begin anew. */

@@ -8,13 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_TOKENS = 1024, MOST_HEADS = 1024 };
+enum { MOST_TOKENS = 1024, MOST_HEADS = 1024, MANY_PAGE_WEIGHTS = 2000000, MOST_PAGE_WEIGHTS = 10000000 };
 
 typedef enum picture_form { FORM_NONE, FORM_HTML, FORM_SVG, FORM_JSON } picture_form;
 
 typedef struct attention_args {
-    const char *model, *src_text, *tgt_text, *out, *heads;
+    const char *model, *src_text, *tgt_text, *out, *heads, *token;
     uint32_t kind, layer, skip_checksum; /* kind: 0: all, else TFM_ATTENTION_* + 1; layer: 0: the last, else from 1 */
+    uint32_t matrix, words;
     tfm_decoder_options decoder;
 } attention_args;
 
@@ -35,6 +36,13 @@ static const option_row rows[] = {
      "counted from 1 as in the paper; a page opens with it and has them all; default: the last, of JSON all",
      OPTION_U32, .low = 1, .high = 256, AT(layer)},
     {"heads", "LIST", "such as 1,3 or 2-4, counted from 1; likewise; default: all", OPTION_TEXT, AT(heads)},
+    {"token", "N|WORD",
+     "its weights alone are shown; N counts the queries, on the left of a page, from 1; WORD is looked for there, then among "
+     "the keys; not for JSON",
+     OPTION_TEXT, AT(token)},
+    {"view", "lines|matrix", "of a figure; a page opens with it; default: lines", OPTION_CHOICE, AT(matrix)},
+    {"words", NULL, "words instead of the pieces of the tokenizer: to one goes the sum, from one the mean; likewise",
+     OPTION_FLAG, AT(words)},
     {"beam", "N", "hypotheses kept when the model translates", OPTION_U32, .low = 1, AT(decoder.beam)},
     {"dtype", "f32|bf16|int8", "type of weights and arithmetic; a quantised model is always int8", OPTION_CHOICE,
      AT(decoder.dtype)},
@@ -85,6 +93,9 @@ static int check(drawing *d)
     if (d->form == FORM_NONE) return console_usage("--out is '%s'; its end must be .html, .svg or .json", a->out);
     if (d->form == FORM_JSON && a->kind == 0 && a->layer > 0)
         return console_usage("--layer of JSON needs --kind: encoder and decoder have layers of their own");
+    if (d->form == FORM_JSON && (a->token || a->matrix || a->words))
+        return console_usage(
+            "--token, --view and --words are of pages and figures; JSON has the numbers of all tokens");
     const int code = check_sentence("src-text", a->src_text);
     return code || !a->tgt_text ? code : check_sentence("tgt-text", a->tgt_text);
 }
@@ -134,6 +145,40 @@ static tfm_text decoded(const drawing *d)
     return (tfm_text){text, size};
 }
 
+/* The first unit whose text is `word`, u->size when there is none; times: how many there are. */
+static size_t find_word(const units *u, const char *word, size_t *times)
+{
+    size_t first = u->size;
+    *times = 0;
+    for (size_t i = u->size; i-- > 0;) {
+        if (strcmp(u->items[i].text, word) != 0) continue;
+        first = i;
+        ++*times;
+    }
+    return first;
+}
+
+static int find_token(drawing *d, const char *token)
+{
+    attention_picture *p = &d->picture;
+    const attention_kind *k = &p->kinds[p->kind];
+    const units *queries = &p->units[k->queries], *keys = &p->units[k->keys];
+    const bool number = *token && !token[strspn(token, "0123456789")];
+    size_t times = 0, index = number ? strtoul(token, NULL, 10) - 1 : find_word(queries, token, &times);
+    const bool key = !number && times == 0;
+    if (key) index = find_word(keys, token, &times);
+    if (times > 1)
+        return console_usage("--token is '%s', which is there %zu times, first as number %zu; %s", token, times,
+                             index + 1, key ? "of keys only a word that is there once can be chosen" : "give a number");
+    if (index >= (key ? keys : queries)->size)
+        return console_usage("--token is '%s', neither a number in 1..%zu nor one of the %s", token, queries->size,
+                             p->words ? "words" : "tokens; a word in pieces needs --words");
+    p->token.chosen = true;
+    p->token.key = key;
+    p->token.index = index;
+    return EXIT_SUCCESS;
+}
+
 static int read_sentences(drawing *d)
 {
     const attention_args *a = d->args;
@@ -152,7 +197,8 @@ static int read_sentences(drawing *d)
     pieces_add_special(&p->sides[SIDE_INPUTS], d->options.start == TFM_START_ZERO ? -1 : (int32_t)d->options.bos_id,
                        "<s>");
     pieces_add(&p->sides[SIDE_INPUTS], target, (tfm_ids){d->target.data, d->target.size - 1}, eos);
-    return EXIT_SUCCESS;
+    for (int i = 0; i < SIDES; i++) units_add(&p->units[i], &p->sides[i], a->words);
+    return a->token ? find_token(d, a->token) : EXIT_SUCCESS;
 }
 
 /* The model's weights of one kind, copied: the decoder lends them until its next call. */
@@ -166,6 +212,23 @@ static int look(drawing *d, uint32_t kind)
     const size_t n = k->shape[0] * k->shape[1] * k->shape[2] * k->shape[3];
     memory_grow(&k->weights, &capacity, n, sizeof *k->weights);
     memcpy(k->weights, weights, n * sizeof *weights);
+    return EXIT_SUCCESS;
+}
+
+/* A page has the weights of all layers and heads, about three bytes each. */
+static int check_page_size(const drawing *d)
+{
+    const tfm_model_options *o = &d->options;
+    const uint64_t s = d->source.size, t = d->target.size;
+    const uint64_t n = o->n_heads * (o->n_encoder_layers * s * s + o->n_decoder_layers * t * (t + s));
+    char count[32], most[32];
+    format_count(count, n);
+    if (n > MOST_PAGE_WEIGHTS)
+        return console_fail(
+            "%zu source and %zu target tokens make a page of %s weights, at most %s fit; --out FILE.svg and "
+            "FILE.json have no such limit",
+            d->source.size, d->target.size, count, format_count(most, MOST_PAGE_WEIGHTS));
+    if (n > MANY_PAGE_WEIGHTS) console_warn("the page has %s weights: a browser takes a while to open it", count);
     return EXIT_SUCCESS;
 }
 
@@ -202,6 +265,8 @@ static int choose(drawing *d)
     attention_picture *p = &d->picture;
     p->kind = a->kind ? a->kind - 1 : TFM_ATTENTION_CROSS;
     p->one_layer = a->layer > 0;
+    p->matrix = a->matrix > 0;
+    p->words = a->words > 0;
     const uint32_t layers =
         p->kind == TFM_ATTENTION_ENCODER ? d->options.n_encoder_layers : d->options.n_decoder_layers;
     if (a->layer > layers) return console_usage("--layer is %u, not in 1..%u", a->layer, layers);
@@ -230,6 +295,7 @@ static int draw(drawing *d)
     tfm_model_get_options(&d->options, sizeof d->options, d->model);
     int code = choose(d);
     if (!code) code = read_sentences(d);
+    if (!code && d->form == FORM_HTML) code = check_page_size(d);
     if (!code) code = look_at_all(d);
     return code ? code : write_picture(d);
 }
@@ -256,7 +322,10 @@ static int run(void *place, const string_list *operands)
     int code = check(&d);
     if (!code && !output_path_check(args->out)) code = EXIT_FAILURE;
     if (!code) code = draw(&d);
-    for (int i = 0; i < SIDES; i++) pieces_free(&d.picture.sides[i]);
+    for (int i = 0; i < SIDES; i++) {
+        units_free(&d.picture.units[i]);
+        pieces_free(&d.picture.sides[i]);
+    }
     for (int i = 0; i < ATTENTION_KINDS; i++) free(d.picture.kinds[i].weights);
     free((void *)(uintptr_t)d.picture.target.data);
     free((void *)(uintptr_t)d.source.data);
@@ -279,6 +348,7 @@ const command command_attention = {
     .examples = "  tfm attention --model en-de.tfm --src-text 'a man rides a bicycle' -o page.html\n"
                 "  tfm attention --model en-de.tfm --src-text 'the cat' --tgt-text 'die Katze' -o page.html\n"
                 "  tfm attention --model en-de.tfm --src-text 'the cat' --kind encoder --layer 2 -o fig.svg\n"
+                "  tfm attention --model en-de.tfm --src-text 'the cat' --kind encoder --token cat -o cat.svg\n"
                 "  tfm attention --model en-de.tfm --src-text 'the cat' --heads 1,3-4 -o weights.json\n",
     .options = rows,
     .args_size = sizeof(attention_args),

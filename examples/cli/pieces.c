@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define OPEN_BOX "\xE2\x90\xA3" /* a space alone */
+
 static bool cut_front(tfm_text *text, const char *mark)
 {
     const size_t n = strlen(mark);
@@ -61,7 +63,7 @@ static char *visible(tfm_text text)
     char *out = NULL;
     memory_grow(&out, &capacity, 4 * text.size + 4, 1);
     for (size_t i = 0; i < text.size; i++) n += put_visible(out + n, (unsigned char)text.data[i], whole);
-    if (n == 0 || strspn(out, " ") == n) n = (size_t)sprintf(out, "\xE2\x90\xA3"); /* an open box: a space alone */
+    if (n == 0 || strspn(out, " ") == n) n = (size_t)sprintf(out, OPEN_BOX);
     out[n] = '\0';
     return out;
 }
@@ -114,4 +116,39 @@ void pieces_free(pieces *p)
     for (size_t i = 0; i < p->size; i++) free(p->items[i].text);
     free(p->items);
     *p = (pieces){0};
+}
+
+/* The space before a word is not shown once there is more of it. */
+static void lengthen(unit *u, const char *text)
+{
+    const size_t old = strcmp(u->text, OPEN_BOX) == 0 ? 0 : strlen(u->text);
+    size_t capacity = 0;
+    char *longer = NULL;
+    memory_grow(&longer, &capacity, old + strlen(text) + 1, 1);
+    memcpy(longer, u->text, old);
+    strcpy(longer + old, text);
+    free(u->text);
+    u->text = longer;
+    u->to++;
+}
+
+void units_add(units *u, const pieces *p, bool words)
+{
+    for (size_t i = 0; i < p->size; i++) {
+        const piece *next = &p->items[i];
+        const bool goes_on = i > 0 && next->word == next[-1].word;
+        if (words && goes_on) {
+            lengthen(&u->items[u->size - 1], next->text);
+            continue;
+        }
+        memory_grow(&u->items, &u->capacity, u->size + 1, sizeof *u->items);
+        u->items[u->size++] = (unit){memory_copy(next->text, strlen(next->text)), i, i + 1, goes_on};
+    }
+}
+
+void units_free(units *u)
+{
+    for (size_t i = 0; i < u->size; i++) free(u->items[i].text);
+    free(u->items);
+    *u = (units){0};
 }

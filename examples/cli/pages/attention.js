@@ -2,7 +2,8 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const LEAST_SHOWN = 0.02; // lighter lines cannot be seen, and there may be thousands
 const kinds = Object.fromEntries(data.attention.map((kind) => [kind.kind, kind]));
-const state = { kind: data.show.kind, layer: data.show.layer, heads: new Set(data.show.heads), view: "lines", words: false };
+const state = { kind: data.show.kind, layer: data.show.layer, heads: new Set(data.show.heads),
+  view: data.show.view, words: data.show.words };
 let chosen = null; // {side: 0 queries | 1 keys, index} whose weights are shown alone
 let pinned = false; // it stays when the pointer leaves
 let picture = null; // what is drawn: {queries, keys, choose(), tokens: [queries, keys]}
@@ -29,7 +30,7 @@ function matrixOf(kind, layer, head, queries, keys) {
   return queries.map((q) => keys.map((k) => {
     let sum = 0;
     for (let i = q.from; i < q.to; i++) for (let j = k.from; j < k.to; j++) sum += all[i][j];
-    return sum / (q.to - q.from);
+    return sum / data.one / (q.to - q.from);
   }));
 }
 
@@ -101,7 +102,7 @@ function addControls() {
   addLayers();
   const views = [["lines", "Lines"], ["matrix", "Matrix"], ["overview", "All heads"]];
   addKeys("views", "radio", views, (v) => v === state.view, (v) => { state.view = v; });
-  addKeys("units", "radio", [["pieces", "Pieces"], ["words", "Words"]], (u) => u === "pieces",
+  addKeys("units", "radio", [["pieces", "Pieces"], ["words", "Words"]], (u) => (u === "words") === state.words,
     (u) => { state.words = u === "words"; });
   const joined = Object.values(data.tokens).some((side) => side.at(-1).word + 1 < side.length && side.at(-1).word > 1);
   byId("units").hidden = !joined;
@@ -170,16 +171,20 @@ function focusToken(side, index) {
   node.focus();
 }
 
+// What a token gives to the other side, or gets from it.
+const weightsOf = (side, index) => (side ? picture.queries.map((_, i) => picture.mean(i, index))
+  : picture.keys.map((_, j) => picture.mean(index, j)));
+
 // Shows the weights of one token alone; side null: of all.
 function choose(side, index) {
   chosen = side === null ? null : { side, index };
+  const weights = chosen ? weightsOf(side, index) : [], most = Math.max(...weights);
   for (const [s, tokens] of picture.tokens.entries())
     for (const [i, node] of tokens.entries()) {
       const is = chosen !== null && s === side && i === index;
       node.classList.toggle("chosen", is);
       node.setAttribute("aria-pressed", String(is && pinned));
-      const weight = chosen && s !== side ? (side ? picture.mean(i, index) : picture.mean(index, i)) : 0;
-      node.style.setProperty("--weight", String(Math.min(1, 0.35 + 1.3 * weight)));
+      node.style.setProperty("--weight", chosen && s !== side && most > 0 ? 0.5 + 0.5 * weights[i] / most : 0.5);
     }
   picture.svg.classList.toggle("isolated", chosen !== null);
   picture.isolate();
@@ -190,29 +195,34 @@ function choose(side, index) {
 
 const strong = (text) => make("b", { dir: "auto" }, text);
 
+// The text of a unit, and where it is among others of the same text.
+const named = (units, i) =>
+  [strong(units[i].text), ...(units.some((u, k) => k !== i && u.text === units[i].text) ? [` (${i + 1})`] : [])];
+
+function say(...parts) {
+  byId("readout").replaceChildren(...parts);
+  byId("readout").classList.remove("hint");
+}
+
 function tell() {
-  const box = byId("readout");
   if (!chosen) {
-    box.replaceChildren(state.heads.size ? "Point at a token, or move to one with Tab and the arrow keys; Enter keeps it."
+    say(state.heads.size ? "Point at a token, or move to one with Tab and the arrow keys; Enter keeps it."
       : "No head is chosen.");
+    byId("readout").classList.add("hint");
     return;
   }
-  const { side, index } = chosen;
-  const own = side ? picture.keys[index] : picture.queries[index];
-  const others = (side ?
-      picture.queries :
-      picture.keys).map((unit, i) => [side ? picture.mean(i, index) : picture.mean(index, i), unit]);
-  const best = others.sort((a, b) => b[0] - a[0]).slice(0, 6).filter(([weight]) => weight >= 0.005);
-  const parts = [strong(own.text), side ? " is looked at by " : " looks at "];
-  for (const [i, [weight, unit]] of best.entries()) parts.push(i ? ", " : "", strong(unit.text), ` ${percent(weight)}`);
-  box.replaceChildren(
-    ...parts, picture.heads.length > 1 ? ` (mean of ${picture.heads.length} heads)` : ` (head ${picture.heads[0]})`);
+  const { side, index } = chosen, sides = [picture.queries, picture.keys], own = sides[side], others = sides[1 - side];
+  const best = weightsOf(side, index).map((weight, i) => [weight, i]).sort((a, b) => b[0] - a[0]).slice(0, 6)
+    .filter(([weight]) => weight >= 0.005);
+  const parts = [...named(own, index), side ? " is looked at by " : " looks at "];
+  for (const [n, [weight, i]] of best.entries()) parts.push(n ? ", " : "", ...named(others, i), ` ${percent(weight)}`);
+  say(...parts, picture.heads.length > 1 ? ` (mean of ${picture.heads.length} heads)` : ` (head ${picture.heads[0]})`);
 }
 
 function tellCell(i, j) {
   const each = picture.heads.map((head, h) => `${head}: ${percent(picture.weights[h][i][j])}`).join(", ");
-  byId("readout").replaceChildren(strong(picture.queries[i].text), " looks at ", strong(picture.keys[j].text),
-    ` ${percent(picture.mean(i, j))}`, picture.heads.length > 1 ? ` (by head ${each})` : ` (head ${picture.heads[0]})`);
+  say(...named(picture.queries, i), " looks at ", ...named(picture.keys, j), ` ${percent(picture.mean(i, j))}`,
+    picture.heads.length > 1 ? ` (by head ${each})` : ` (head ${picture.heads[0]})`);
 }
 
 const SENTENCES = {
@@ -235,6 +245,14 @@ function caption() {
   byId("caption").textContent = texts[state.view];
 }
 
+// On paper, where no controls are.
+function legend() {
+  const swatch = (head) => make("i", { style: `--head:${colorOf(head)}` });
+  const names = picture.heads.map((head) => make("span", {}, swatch(head), `head ${head}`));
+  const texts = { lines: names, matrix: [`mean of the heads ${picture.heads.join(", ")}`], overview: [] };
+  byId("legend").replaceChildren(...(names.length > 1 ? texts[state.view] : names));
+}
+
 // ---------------------------------------------------------------------------------------------------- page ----
 
 function draw() {
@@ -242,9 +260,10 @@ function draw() {
   pinned = false;
   picture = { ...read(), tokens: [[], []], isolate: () => {} };
   caption();
+  legend();
   byId("layers").hidden = state.view === "overview";
   byId("heads").hidden = state.view === "overview";
-  byId("readout").hidden = state.view === "overview";
+  byId("readout").hidden = byId("save").hidden = state.view === "overview";
   if (state.view === "overview") { drawOverview(); return; }
   if (state.view === "matrix") drawMatrix();
   else drawLines();
@@ -260,6 +279,7 @@ byId("target").textContent = data.target;
 byId("target-name").textContent = data.translated ? "Translation" : "Target";
 addControls();
 draw();
+if (data.show.token) pin(...data.show.token);
 let width = innerWidth;
 addEventListener("resize", () => { if (innerWidth !== width) draw(); width = innerWidth; });
 document.addEventListener("keydown", (event) => {

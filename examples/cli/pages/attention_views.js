@@ -11,53 +11,57 @@ function pitchOf(n) {
 function drawLines() {
   const { queries, keys, heads, weights } = picture;
   const most = Math.max(queries.length, keys.length), pitch = pitchOf(most), size = Math.min(15, pitch - 4.5);
-  const strip = Math.min(12, 110 / Math.max(heads.length, 1)), strips = strip * heads.length;
+  const strip = Math.min(12, 110 / Math.max(heads.length, 1)), strips = strip * heads.length + 4; // beyond the words
   const left = widest(queries, size) + 16, right = widest(keys, size) + 16;
-  const lines = Math.max(100, Math.min(460, byId("picture").clientWidth - left - right - 2 * strips - 24));
-  const from = left + strips + 8, to = from + lines, width = to + strips + 8 + right, height = most * pitch + 4;
+  const lines = Math.max(100, Math.min(460, byId("picture").clientWidth - left - right - 2 * strips - 8));
+  const from = strips + left + 4, to = from + lines, width = to + 4 + right + strips, height = most * pitch + 4;
   const y = (index, n) => 2 + (height - 4) * (index + 0.5) / n;
-  const base = make("g", { class: "lines base" }), alone = make("g", { class: "lines" }), cells = make("g");
-  const line = (h, i, j) => {
-    const w = weights[h][i][j], aside = heads.length > 1 ? (pitch - 7) * (h / (heads.length - 1) - 0.5) : 0;
+  const base = make("g", { class: "lines base" }), alone = make("g", { class: "lines" });
+  const cells = make("g", { class: "cells" });
+  const bright = (h) => make("g", { class: "bright", style: `--head:${colorOf(heads[h])}` });
+  // share: of the largest weight that there can be, or that is shown.
+  const line = (h, i, j, share, least) => {
+    const aside = heads.length > 1 ? (pitch - 7) * (h / (heads.length - 1) - 0.5) : 0;
     const a = y(i, queries.length) + aside, b = y(j, keys.length) + aside, bend = lines * 0.42;
-    return make("path", { d: `M${from} ${a}C${from + bend} ${a} ${to - bend} ${b} ${to} ${b}`, stroke: colorOf(heads[h]),
-      "stroke-width": (0.6 + 3.2 * w).toFixed(2), "stroke-opacity": Math.min(1, 0.05 + w).toFixed(3),
+    return make("path", { d: `M${from} ${a}C${from + bend} ${a} ${to - bend} ${b} ${to} ${b}`,
+      "stroke-width": (0.6 + 3.2 * share).toFixed(2), "stroke-opacity": Math.min(1, least + share).toFixed(3),
       "data-query": i, "data-key": j, "data-head": heads[h] });
   };
-  for (let h = 0; h < heads.length; h++)
-    for (let i = 0; i < queries.length; i++)
-      for (let j = 0; j < keys.length; j++) if (weights[h][i][j] >= LEAST_SHOWN) base.append(line(h, i, j));
+  for (let h = 0; h < heads.length; h++) {
+    const group = bright(h);
+    const add = (w, i, j) => { if (w >= LEAST_SHOWN) group.append(line(h, i, j, w, 0.05)); };
+    weights[h].forEach((row, i) => row.forEach((w, j) => add(w, i, j)));
+    base.append(group);
+  }
   picture.svg = make("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "group",
     "aria-label": byId("title").textContent }, base, alone, cells);
   const column = (side, units, x, anchor, boxX, boxWidth) => units.forEach((unit, i) => {
     const at = y(i, units.length), step = (height - 4) / units.length, tall = Math.min(step, pitch) - 1;
-    picture.svg.append(addToken(side, i, unit, {}, { x: boxX, y: at - tall / 2, width: boxWidth, height: tall },
+    picture.svg.append(addToken(side, i, unit, {}, { x: boxX + 1, y: at - tall / 2, width: boxWidth - 2, height: tall },
       { x, y: at + size * 0.35, "font-size": size, "text-anchor": anchor }));
   });
-  column(0, queries, left - 8, "end", 0, left);
-  column(1, keys, to + strips + 16, "start", to + strips + 8, right);
+  column(0, queries, from - 12, "end", strips, left);
+  column(1, keys, to + 12, "start", to + 4, right);
   picture.isolate = () => {
     alone.replaceChildren();
     cells.replaceChildren();
     if (!chosen) return;
     const { side, index } = chosen, others = side ? queries : keys;
-    const x = side ? left + 4 : to + 4;
-    for (let h = 0; h < heads.length; h++)
-      for (let o = 0; o < others.length; o++) {
-        const [i, j] = side ? [o, index] : [index, o], w = weights[h][i][j];
-        if (w < 0.004) continue;
-        alone.append(line(h, i, j));
-        const tall = Math.min(pitch, (height - 4) / others.length) - 2;
-        cells.append(make("rect", {
-          x: x + h * strip,
-          y: y(o, others.length) - tall / 2,
-          width: strip - 1,
-          height: tall,
-          rx: 1.5,
-          fill: colorOf(heads[h]),
-          "fill-opacity": Math.min(1, w * 1.1).toFixed(3)
-        }));
-      }
+    const all = weights.map((w) => others.map((_, o) => (side ? w[o][index] : w[index][o])));
+    const most = Math.max(...all.flat()), tall = Math.min(pitch, (height - 4) / others.length) - 1;
+    const x = side ? strips - 4 : width - strips + 4;
+    all.forEach((row, h) => {
+      const paths = bright(h), rects = bright(h);
+      row.forEach((w, o) => {
+        if (w < most / 50 || most === 0) return;
+        const [i, j] = side ? [o, index] : [index, o];
+        paths.append(line(h, i, j, w / most, 0.15));
+        rects.append(make("rect", { x: side ? x - (heads.length - h) * strip : x + h * strip, width: strip - 1, rx: 1.5,
+          y: y(o, others.length) - tall / 2, height: tall, "fill-opacity": (w / most).toFixed(3) }));
+      });
+      alone.append(paths);
+      cells.append(rects);
+    });
   };
 }
 
@@ -91,7 +95,9 @@ function drawMatrix() {
   const frame = { x: left, y: top, width: cell * keys.length, height: cell * queries.length };
   picture.svg = make("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "group",
     "aria-label": byId("title").textContent }, make("rect", { class: "frame", ...frame }), base);
-  const field = make("rect", { ...frame, fill: "transparent", class: "field" });
+  const field = make("rect", { ...frame, fill: "transparent", class: "field", tabindex: "0", role: "button",
+    "aria-label": "cells: the arrow keys move, Enter keeps one" });
+  let last = [0, 0];
   const at = (event) => {
     const box = field.getBoundingClientRect();
     const clip = (x, n) => Math.max(0, Math.min(n - 1, Math.floor(x)));
@@ -100,13 +106,38 @@ function drawMatrix() {
   };
   const row = (i) => make("rect", { class: "cross", x: left, y: top + cell * i, width: frame.width, height: cell });
   const column = (j) => make("rect", { class: "cross", x: left + cell * j, y: top, width: cell, height: frame.height });
-  field.addEventListener("pointermove", (event) => {
-    if (pinned || !heads.length) return;
-    const [i, j] = at(event);
+  const show = (i, j) => {
+    last = [i, j];
     cross.replaceChildren(row(i), column(j));
     tellCell(i, j);
-  });
-  field.addEventListener("pointerleave", () => { if (!pinned) choose(null); });
+  };
+  const keep = (i, j) => {
+    const same = pinned && cross.childElementCount === 2 && last[0] === i && last[1] === j;
+    choose(null);
+    pinned = !same;
+    if (pinned) show(i, j);
+  };
+  if (heads.length) {
+    field.addEventListener("pointermove", (event) => { if (!pinned) show(...at(event)); });
+    field.addEventListener("click", (event) => keep(...at(event)));
+    field.addEventListener("focus", () => {
+      if (!field.matches(":focus-visible")) return;
+      pinned = false;
+      choose(null);
+      show(...last);
+    });
+    field.addEventListener("keydown", (event) => {
+      const [i, j] = last, step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+      if (step) {
+        pinned = false;
+        choose(null);
+        show(Math.max(0, Math.min(i + step[0], queries.length - 1)), Math.max(0, Math.min(j + step[1], keys.length - 1)));
+      } else if (event.key === "Enter" || event.key === " ") keep(i, j);
+      else return;
+      event.preventDefault();
+    });
+  }
+  for (const event of ["pointerleave", "blur"]) field.addEventListener(event, () => { if (!pinned) choose(null); });
   picture.svg.append(field, cross);
   picture.sideways = true;
   queries.forEach((unit, i) => picture.svg.append(addToken(0, i, unit, {},
@@ -130,12 +161,13 @@ function drawOverview() {
   const { kind, queries, keys } = picture;
   const table = make("table", { class: "overview" });
   table.append(make("tr", {}, make("td"), ...kind.heads.map((h) => make("th", { scope: "col" }, `head ${h}`))));
-  const room = (byId("picture").clientWidth - 90) / kind.heads.length - 20;
-  const scale = Math.max(1, Math.min(160, room) / Math.max(queries.length, keys.length));
+  const room = Math.max(20, (byId("picture").clientWidth - 90) / kind.heads.length - 20);
+  const scale = Math.min(160, room) / Math.max(queries.length, keys.length);
   for (const layer of kind.layers) {
     const row = make("tr", {}, make("th", { scope: "row" }, `layer ${layer}`));
     for (const head of kind.heads) {
       const canvas = make("canvas", { width: keys.length, height: queries.length });
+      canvas.classList.toggle("large", scale >= 1);
       canvas.style.width = `${keys.length * scale}px`;
       canvas.style.height = `${queries.length * scale}px`;
       drawCanvas(canvas, matrixOf(state.kind, layer, head, queries, keys), colorOf(head));
