@@ -20,7 +20,7 @@ set -- "${arguments[@]}"
 data=$1 dry=${dry_run:+60}
 shift
 need_tfm
-merges=10000 limits=(--epochs "$epochs" --average 10 --keep 12 --patience 10)
+merges=10000 limits=(--epochs "$epochs" --average 10 --keep 12 --patience 10 --samples 4)
 [ -z "$dry" ] || merges=100 limits=(--steps 6 --batch-tokens 256 --checkpoint-every 2 --average 3)
 mkdir -p "$out"
 
