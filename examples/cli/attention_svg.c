@@ -180,11 +180,11 @@ static void draw_line(const figure *f, size_t nth, size_t query, size_t key, dou
 {
     const double aside = f->n_heads > 1 ? (PITCH - 6) * ((double)nth / (double)(f->n_heads - 1) - 0.5) : 0;
     const double x = place(f, query, f->queries->size) + aside, to = place(f, key, f->keys->size) + aside;
-    const double middle = (f->keys_y + f->queries_y) / 2;
+    const double middle = (f->keys_y + f->queries_y) / 2, thick = fmin(2.5, 20 / (double)f->n_heads);
     fprintf(
         f->file,
         "<path fill='none' d='M%.1f %.1f C%.1f %.1f %.1f %.1f %.1f %.1f' stroke-width='%.2f' stroke-opacity='%.2f'/>\n",
-        x, f->queries_y, x, middle, to, middle, to, f->keys_y, 0.5 + 2.5 * strength, fmin(least + strength, 1));
+        x, f->queries_y, x, middle, to, middle, to, f->keys_y, 0.5 + thick * strength, fmin(least + strength, 1));
 }
 
 static void draw_head(const figure *f, size_t head, size_t nth)

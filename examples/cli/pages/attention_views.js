@@ -11,9 +11,11 @@ function pitchOf(n) {
 function drawLines() {
   const { queries, keys, heads, weights } = picture;
   const most = Math.max(queries.length, keys.length), pitch = pitchOf(most), size = Math.min(15, pitch - 4.5);
-  const strip = Math.min(12, 110 / Math.max(heads.length, 1)), strips = strip * heads.length + 4; // beyond the words
+  const room = byId("picture").clientWidth, beside = Math.max(8, Math.min(110, (room - 200) / 8));
+  const strip = Math.min(12, beside / Math.max(heads.length, 1)), strips = strip * heads.length + 4; // beyond the words
+  const thick = Math.min(3.2, 24 / heads.length);
   const left = widest(queries, size) + 16, right = widest(keys, size) + 16;
-  const lines = Math.max(100, Math.min(460, byId("picture").clientWidth - left - right - 2 * strips - 8));
+  const lines = Math.max(60, Math.min(460, room - left - right - 2 * strips - 8));
   const from = strips + left + 4, to = from + lines, width = to + 4 + right + strips, height = most * pitch + 4;
   const y = (index, n) => 2 + (height - 4) * (index + 0.5) / n;
   const base = make("g", { class: "lines base" }), alone = make("g", { class: "lines" });
@@ -24,7 +26,7 @@ function drawLines() {
     const aside = heads.length > 1 ? (pitch - 7) * (h / (heads.length - 1) - 0.5) : 0;
     const a = y(i, queries.length) + aside, b = y(j, keys.length) + aside, bend = lines * 0.42;
     return make("path", { d: `M${from} ${a}C${from + bend} ${a} ${to - bend} ${b} ${to} ${b}`,
-      "stroke-width": (0.6 + 3.2 * share).toFixed(2), "stroke-opacity": Math.min(1, least + share).toFixed(3),
+      "stroke-width": (0.6 + thick * share).toFixed(2), "stroke-opacity": Math.min(1, least + share).toFixed(3),
       "data-query": i, "data-key": j, "data-head": heads[h] });
   };
   for (let h = 0; h < heads.length; h++) {
