@@ -27,13 +27,14 @@ shift
 need_tfm
 here=$root/examples/experiments
 trees() { python3 "$here/trees.py" "$@"; }
-merges=3000 beam=21 extra=300 n_valid=1000
+beam=21 extra=300 n_valid=1000
 limits=(--steps "$steps" --cooldown $((steps * 2 / 5)) --valid-every $((steps / 20 + 1)) --checkpoint-every $((steps / 40 + 1))
     --average 5 --patience 10)
-[ -z "$dry" ] || merges=500 beam=3 extra=20 n_valid=20 n_test=12 limits=(--steps 4 --batch-tokens 512 --checkpoint-every 2 --average 2)
+[ -z "$dry" ] || beam=3 extra=20 n_valid=20 n_test=12 limits=(--steps 4 --batch-tokens 512 --checkpoint-every 2 --average 2)
 mkdir -p "$out"
 
-# Writes SET.trees, SET.words and SET.symbols of a part of the corpus.
+# Writes SET.trees, SET.words and SET.symbols of a part of the corpus, words.tok and symbols.tok: words are cut seldom, so that
+# the decoder finds the next one where it left off; each of the hundred symbols is a token.
 prepare() # FOLDER PART
 {
     local set
@@ -46,6 +47,9 @@ prepare() # FOLDER PART
     for set in train valid test; do
         trees words < "$1/$set.trees" > "$1/$set.words"
         trees linearize --dialect "$dialect" < "$1/$set.trees" > "$1/$set.symbols"
+    done
+    for set in words symbols; do
+        "$tfm" tokenizer learn --kind subword-nmt --quiet --input "$1/train.$set" --output "$1/$set.tok"
     done
     : > "$1/ready"
 }
@@ -65,8 +69,8 @@ for part in $parts; do
     prepare "$at" "$part"
     cat "$at/split"
     train "$model" --src "$at/train.words" --tgt "$at/train.symbols" --valid-src "$at/valid.words" --valid-tgt "$at/valid.symbols" \
-        --tokenizer subword-nmt --merges "$merges" --preset tiny --set norm_order=pre --max-length 400 --batch-tokens 2048 \
-        --lr-scale 1 --warmup 1000 --dropout 0.2 --clip 25 "${limits[@]}" --seed "$seed" "$@"
+        --tokenizer-file "$at/words.tok" --target-tokenizer-file "$at/symbols.tok" --preset tiny --set norm_order=pre \
+        --max-length 400 --batch-tokens 2048 --lr-scale 1 --warmup 1000 --dropout 0.2 --clip 25 "${limits[@]}" --seed "$seed" "$@"
     parse "$at" "$model"
     "$tfm" evaluate --hyp "$at/test.parsed" --ref "$at/test.trees" --metric parseval > "$at/report"
     # Trees; F1, recall, precision, complete, and F1 up to 40 words; wrong length, malformed; steps, seconds. The seconds of
