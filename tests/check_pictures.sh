@@ -29,6 +29,8 @@ works "a page that begins with a word" "${draw[@]}" --src-text "two five six one
     --view matrix --words --token fuenf --out word.html
 works "hostile text" "${draw[@]}" --src-text "$hostile" --tgt-text "שלום 你好 one" --out hostile.html
 sed -e '10s/,.*/,1/' run.csv > other.csv
+{ echo event,step,loss,nll; seq 9 | awk '{ print "step", $1, 10 - $1 * 0.98, 10 - $1 * 0.98 }' OFS=,; } > steep.csv
+works "a report of a steep curve" "$tfm" report steep.csv -o steep.html
 works "a report" "$tfm" report run.csv -o run.html
 works "a comparison" "$tfm" report run.csv other.csv -o both.html
 NODE_PATH="$folder/node_modules" node "$root/tests/pictures.js" "$browser" "$PWD" > seen 2>&1

@@ -39,7 +39,7 @@ function drawLines() {
     "aria-label": byId("title").textContent }, base, alone, cells);
   const column = (side, units, x, anchor, boxX, boxWidth) => units.forEach((unit, i) => {
     const at = y(i, units.length), step = (height - 4) / units.length, tall = Math.min(step, pitch) - 1;
-    picture.svg.append(addToken(side, i, unit, {}, { x: boxX + 1, y: at - tall / 2, width: boxWidth - 2, height: tall },
+    picture.svg.append(addToken(side, i, unit, {}, { x: boxX, y: at - tall / 2, width: boxWidth, height: tall },
       { x, y: at + size * 0.35, "font-size": size, "text-anchor": anchor }));
   });
   column(0, queries, from - 12, "end", strips, left);
