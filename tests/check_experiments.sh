@@ -15,10 +15,10 @@ lines() { [ "$(wc -l < "$1")" = "$2" ] || fail "$1 has not $2 lines"; }
 
 # German from the corpus' own words, French from raw text; two seeds give two rows and their mean.
 run multi30k.sh --dry-run --seeds '1 2' --out "$out/de" "$data/multi30k/tok"
-lines "$out/de/results.md" 5
-grep -q '^| mean | [0-9.]* +- [0-9.]* |' "$out/de/results.md" || fail "no mean: $(cat "$out/de/results.md")"
+lines "$out/de/dry-run/results.md" 5
+grep -q '^| mean | [0-9.]* +- [0-9.]* |' "$out/de/dry-run/results.md" || fail "no mean: $(cat "$out/de/dry-run/results.md")"
 run multi30k.sh --dry-run --to fr --out "$out/fr" "$data/multi30k/raw"
-grep -q '^deux jeunes hommes blancs' "$out/fr/train.fr" || fail "French words: $(sed 1q "$out/fr/train.fr")"
+grep -q '^deux jeunes hommes blancs' "$out/fr/dry-run/train.fr" || fail "French words: $(sed 1q "$out/fr/dry-run/train.fr")"
 
 # Without --dry-run every line is used.
 mkdir "$out/few"
@@ -35,7 +35,7 @@ lines "$out/whole/results.md" 4
 run multi30k.sh --dry-run --out "$out/de" "$data/multi30k/tok"
 grep -q 'en-de-1.tfm exists: nothing to train' "$out/log" || fail "trained again"
 setsid "$experiments/multi30k.sh" --dry-run --seeds 3 --out "$out/de" "$data/multi30k/tok" --steps 100000 > "$out/log" 2>&1 &
-until compgen -G "$out/de/en-de-3.tfm-*.ckpt" > /dev/null; do
+until compgen -G "$out/de/dry-run/en-de-3.tfm-*.ckpt" > /dev/null; do
     kill -0 $! 2> /dev/null || fail "no checkpoint"
     sleep 0.1
 done
@@ -45,19 +45,19 @@ run multi30k.sh --dry-run --seeds 3 --out "$out/de" "$data/multi30k/tok" --steps
 grep -q 'goes on' "$out/log" || fail "began anew"
 
 run ablations.sh --dry-run --rows '^(base|B1|D1)$' --out "$out/rows" "$data/multi30k/tok"
-lines "$out/rows/results.md" 5
+lines "$out/rows/dry-run/results.md" 5
 run ablations.sh --dry-run --rows '^E$' --out "$out/rows" "$data/multi30k/tok"
-lines "$out/rows/results.md" 6
+lines "$out/rows/dry-run/results.md" 6
 python3 -c 'import sys, xml.dom.minidom as x; sys.exit(len(x.parse(sys.argv[1]).getElementsByTagName("circle")) != 8)' \
-    "$out/rows/results.svg" || fail "results.svg"
+    "$out/rows/dry-run/results.svg" || fail "results.svg"
 
 g2p=$data/g2p/phonetisaurus_g014b2b
 run g2p.sh --dry-run --out "$out/g2p" "$g2p"
 # Answers put in by hand: every fourth word wrong by one phoneme too many.
-cut -f 2 "$out/g2p/test.ref" | awk 'NR % 4 { print; next } { print $0, "ZH" }' > "$out/g2p/test.1.out"
-wrong=$(awk 'NR % 4 == 0 { n++ } END { printf "%.2f", 100 * n / NR }' "$out/g2p/test.ref")
+cut -f 2 "$out/g2p/dry-run/test.ref" | awk 'NR % 4 { print; next } { print $0, "ZH" }' > "$out/g2p/dry-run/test.1.out"
+wrong=$(awk 'NR % 4 == 0 { n++ } END { printf "%.2f", 100 * n / NR }' "$out/g2p/dry-run/test.ref")
 run g2p.sh --dry-run --out "$out/g2p" "$g2p"
-grep -q "^| $wrong % | [34]\.[0-9]* % | 500 |" "$out/g2p/results.md" || fail "errors: $(tail -n 1 "$out/g2p/results.md")"
+grep -q "^| $wrong % | [34]\.[0-9]* % | 500 |" "$out/g2p/dry-run/results.md" || fail "errors: $(tail -n 1 "$out/g2p/dry-run/results.md")"
 
 for file in train words ref; do
     { zcat -f "$g2p/g014b2b.$file"* || true; } 2> /dev/null | sed 300q > "$out/few/g014b2b.$file"
@@ -91,14 +91,14 @@ done
 craft=$data/treebank/craft/craft.raw.tsv.xz
 run parsing.sh --dry-run --parts 8 --dialect t2t --out "$out/t2t" "$craft"
 run parsing.sh --dry-run --parts '8 4' --out "$out/trees" "$craft"
-cp "$out/trees/part-8/test.trees" "$out/trees/part-8/test.parsed"
-sed 's/(\([^ ()]* (\)\{1,\}/(/g; s/)\{2,\}/)/g; s/.*/(TOP (S &))/' "$out/trees/part-4/test.trees" > "$out/trees/part-4/test.parsed"
+cp "$out/trees/dry-run/part-8/test.trees" "$out/trees/dry-run/part-8/test.parsed"
+sed 's/(\([^ ()]* (\)\{1,\}/(/g; s/)\{2,\}/)/g; s/.*/(TOP (S &))/' "$out/trees/dry-run/part-4/test.trees" > "$out/trees/dry-run/part-4/test.parsed"
 run parsing.sh --dry-run --parts '8 4' --out "$out/trees" "$craft"
-lines "$out/trees/results.md" 4
-grep -q '^| 200 | 100.00 | 100.00 | 100.00 | 100.00 | 100.00 | ' "$out/trees/results.md" || fail "perfect: $(cat "$out/trees/results.md")"
-awk -F '|' 'NR == 4 { exit !($3 > 0 && $3 < 50 && $4 < $5) }' "$out/trees/results.md" || fail "flat: $(cat "$out/trees/results.md")"
+lines "$out/trees/dry-run/results.md" 4
+grep -q '^| 200 | 100.00 | 100.00 | 100.00 | 100.00 | 100.00 | ' "$out/trees/dry-run/results.md" || fail "perfect: $(cat "$out/trees/dry-run/results.md")"
+awk -F '|' 'NR == 4 { exit !($3 > 0 && $3 < 50 && $4 < $5) }' "$out/trees/dry-run/results.md" || fail "flat: $(cat "$out/trees/dry-run/results.md")"
 python3 -c 'import sys, xml.dom.minidom as x; sys.exit(len(x.parse(sys.argv[1]).getElementsByTagName("path")) < 4)' \
-    "$out/trees/results.svg" || fail "results.svg of parsing"
+    "$out/trees/dry-run/results.svg" || fail "results.svg of parsing"
 
 run table1.sh --dry-run --runs 3 --out "$out/table1"
 lines "$out/table1/results.md" 5

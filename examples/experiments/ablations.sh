@@ -9,7 +9,7 @@
 #   --rows PATTERN  only the rows that match it, such as '^(base|A)'; the others stay in the table when they are trained
 #   --seed N        default 1
 #   --out FOLDER    models, logs, results.md, results.tsv and results.svg; default build/ablations
-#   --dry-run       60 pairs and a few steps: does everything work?
+#   --dry-run       60 pairs and a few steps, in FOLDER/dry-run: does everything work?
 # A stopped run goes on when the same command is given again.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
@@ -18,6 +18,7 @@ options 'steps merges rows seed out' dry-run "$@"
 [ ${#arguments[@]} = 1 ] || usage
 data=${arguments[0]} dry=${dry_run:+60}
 need_tfm
+out=$out${dry_run:+/dry-run}
 limits=(--steps "$steps" --cooldown $((steps * 2 / 5))) beam=4
 [ -z "$dry" ] || merges=100 limits=(--steps 2 --batch-tokens 256) beam=1
 mkdir -p "$out"

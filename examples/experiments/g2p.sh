@@ -8,7 +8,7 @@
 #   --seed N        default 1
 #   --steps N       in the last two fifths of which the rate cools down; default 12000, of 390 an epoch
 #   --out FOLDER    model, log, answers and results.md; default build/g2p
-#   --dry-run       500 words and a few steps: does everything work?
+#   --dry-run       500 words and a few steps, in FOLDER/dry-run: does everything work?
 #   TRAIN OPTIONS   further options of 'tfm train'
 # A stopped run goes on when the same command is given again.
 set -euo pipefail
@@ -20,6 +20,7 @@ set -- "${arguments[@]}"
 data=$1 dry=${dry_run:+500}
 shift
 need_tfm
+out=$out${dry_run:+/dry-run}
 limits=(--steps "$steps" --cooldown $((steps * 2 / 5)) --average 5)
 [ -z "$dry" ] || limits=(--steps 6 --batch-tokens 256 --checkpoint-every 2 --average 3)
 mkdir -p "$out"

@@ -8,7 +8,7 @@
 #   --seeds LIST    a training for each; default 1
 #   --epochs N      default 60
 #   --out FOLDER    models, logs, translations and results.md; default build/multi30k
-#   --dry-run       60 pairs and a few steps: does everything work?
+#   --dry-run       60 pairs and a few steps, in FOLDER/dry-run: does everything work?
 #   TRAIN OPTIONS   further options of 'tfm train', to improve on the recipe
 # A stopped run goes on when the same command is given again.
 set -euo pipefail
@@ -20,6 +20,7 @@ set -- "${arguments[@]}"
 data=$1 dry=${dry_run:+60}
 shift
 need_tfm
+out=$out${dry_run:+/dry-run}
 merges=10000 limits=(--epochs "$epochs" --average 10 --keep 12 --patience 10 --samples 4)
 [ -z "$dry" ] || merges=100 limits=(--steps 6 --batch-tokens 256 --checkpoint-every 2 --average 3)
 mkdir -p "$out"

@@ -13,7 +13,7 @@
 #   --test N        parses only the first N trees of the test; default all
 #   --seed N        default 1
 #   --out FOLDER    models, logs, parses, results.md, results.svg; default build/parsing
-#   --dry-run       a few trees and steps: does everything work?
+#   --dry-run       a few trees and steps, in FOLDER/dry-run: does everything work?
 #   TRAIN OPTIONS   further options of 'tfm train', such as --preset small
 # A stopped run goes on when the same command is given again.
 set -euo pipefail
@@ -25,6 +25,7 @@ set -- "${arguments[@]}"
 corpus=$1 n_test=$test dry=${dry_run:+200}
 shift
 need_tfm
+out=$out${dry_run:+/dry-run}
 here=$root/examples/experiments
 trees() { python3 "$here/trees.py" "$@"; }
 beam=21 extra=300 n_valid=1000
