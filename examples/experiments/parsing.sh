@@ -7,8 +7,7 @@
 #                   github.com/UCDenver-ccp/CRAFT (CC BY 3.0), 97 articles and 30,830 trees. Every tenth article is for the
 #                   test, every tenth for validation.
 #   --parts LIST    trains on 1/8, 1/4, 1/2 and all of the training articles, one after the other; 1 is all alone
-#   --steps N       of each training at most, in the last two fifths of which the rate cools down; default 6000. It ends
-#                   before when ten validations bring nothing
+#   --steps N       of each training, in the last two fifths of which the rate cools down; default 8000
 #   --dialect D     how trees are written, see trees.py: t2t, with the tags, or vinyals; default t2t
 #   --test N        parses only the first N trees of the test; default all
 #   --seed N        default 1
@@ -18,7 +17,7 @@
 # A stopped run goes on when the same command is given again.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
-parts='8 4 2 1' steps=6000 dialect=t2t test='' seed=1 out=$root/build/parsing dry_run=''
+parts='8 4 2 1' steps=8000 dialect=t2t test='' seed=1 out=$root/build/parsing dry_run=''
 options 'parts steps dialect test seed out' dry-run "$@"
 set -- "${arguments[@]}"
 [ $# -gt 0 ] || usage
@@ -30,7 +29,7 @@ here=$root/examples/experiments
 trees() { python3 "$here/trees.py" "$@"; }
 beam=21 extra=300 n_valid=1000
 limits=(--steps "$steps" --cooldown $((steps * 2 / 5)) --valid-every $((steps / 20 + 1)) --checkpoint-every $((steps / 40 + 1))
-    --average 5 --patience 10)
+    --average 5)
 [ -z "$dry" ] || beam=3 extra=20 n_valid=20 n_test=12 limits=(--steps 4 --batch-tokens 512 --checkpoint-every 2 --average 2)
 mkdir -p "$out"
 
