@@ -2,6 +2,7 @@
 """examples/experiments/trees.py: by hand, there and back, and repair of anything. Usage: check_trees.py SOURCE_ROOT [DATA]"""
 import gzip
 import lzma
+import math
 import random
 import subprocess
 import sys
@@ -26,8 +27,12 @@ def symbols(line, dialect):
     return " ".join(trees.linearized(trees.read(line), dialect))
 
 
-def repaired(text, dialect=VINYALS, labels=None, line="(TOP (A a) (B b) (C c))"):
-    tree, faults = trees.restored(text.split(), trees.leaves(trees.read(line)), dialect, labels)
+def training(*lines):
+    return trees.Training(map(trees.read, lines))
+
+
+def repaired(text, dialect=VINYALS, known=None, line="(TOP (A a) (B b) (C c))"):
+    tree, faults = trees.restored(text.split(), trees.leaves(trees.read(line)), dialect, known)
     return trees.written(tree), tuple(faults)
 
 
@@ -53,13 +58,57 @@ for text, want, faults in (
         ("(S XX )X (Y XX )Y XX )S", "(TOP (S (A a) (Y (B b)) (C c)))", BRACKETS),
         ("(S XX XX XX XX )S", "(TOP (S (A a) (B b) (C c)))", LENGTH),
         ("(S XX (X )X XX XX )S", "(TOP (S (A a) (B b) (C c)))", BRACKETS),
+        ("(S XX XX XX (X XX )X )S", "(TOP (S (A a) (B b) (C c)))", LENGTH),
         (")S XX ( ) XX", "(TOP (A a) (B b) (C c))", (True, True)),
         ("", "(TOP (A a) (B b) (C c))", LENGTH),
 ):
     check(text, repaired(text), (want, faults))
 check("without labels, what closes is a label", repaired("S A X B /X C /S", T2T), ("(TOP (S (A a) (X (B b)) (C c)))", FINE))
-check("with labels, what does not close too", repaired("S A X B C /S", T2T, {"S", "X"}), ("(TOP (S (A a) (X (B b) (C c))))", BRACKETS))
-check("a label that is none", repaired("S A X C /S", T2T, {"S"}), ("(TOP (S (A a) (B b) (C c)))", FINE))
+check("with labels, what does not close too", repaired("S A X B C /S", T2T, training("(S (X (A a) (B b) (C c)))")), ("(TOP (S (A a) (X (B b) (C c))))", BRACKETS))
+check("a label that is none", repaired("S A X C /S", T2T, training("(S (A a) (X b) (C c))")), ("(TOP (S (A a) (B b) (C c)))", FINE))
+
+# Tags find their words, whatever is missing, too many, or wrong.
+KNOWN = training(*[JOHN, "(S (NP (NNP Mary)) (VP (VBD saw) (NP (NNS cats))) (. .))"] * 5)
+for text, want, faults in (
+        ("S NP NNP /NP VP VBZ NP DT NN /NP /VP . /S", JOHN, FINE),
+        ("S NP NNP /NP VP NP DT NN /NP /VP . /S", "(TOP (S (NP (NNP John)) (VP (NP (VBZ has) (DT a) (NN dog))) (. .)))", LENGTH),
+        ("S NP NNP /NP VP VBZ NP DT DT NN /NP /VP . /S", JOHN, LENGTH),
+        ("S NP DT NNP /NP VP VBZ NP NN /NP /VP . /S", "(TOP (S (NP (NNP John)) (VP (VBZ has) (NP (DT a) (NN dog))) (. .)))", FINE),
+        ("S NP NNP /NP VP VBZ NP DT VBD /NP /VP . /S", JOHN, FINE),
+        ("S NP NNP /NP VP VBZ", "(TOP (S (NP (NNP John)) (VP (VBZ has))) (DT a) (NN dog) (. .))", (True, True)),
+):
+    check(text, repaired(text, T2T, KNOWN, JOHN), (want, faults))
+
+
+def score(pairs, tags, words):
+    used = [j for j in pairs if j is not None]
+    return sum(KNOWN.log_p(tag, words[j].word) for tag, j in zip(tags, pairs) if j is not None) \
+        + trees.UNPAIRED * (len(tags) + len(words) - 2 * len(used))
+
+
+def alignments(n, m, at=0):
+    """All ways to give n tags words from at on, in their order, or none."""
+    if n == 0:
+        yield []
+        return
+    for j in [None, *range(at, m)]:
+        for rest in alignments(n - 1, m, at if j is None else j + 1):
+            yield [j, *rest]
+
+
+rng = random.Random(2)
+for _ in range(300):
+    tags = [rng.choice(list(KNOWN.tags[()])) for _ in range(rng.randrange(6))]
+    words = [trees.Leaf("X", rng.choice(["John", "has", "dog", "cats", ".", "new"])) for _ in range(rng.randrange(6))]
+    best = max(score(pairs, tags, words) for pairs in alignments(len(tags), len(words)))
+    check("the best alignment", round(score(trees.paired(tags, words, KNOWN), tags, words) - best, 9), 0)
+check("a word not seen is like those that begin and end alike", KNOWN.log_p("NNS", "bats") > KNOWN.log_p("NN", "bats"), True)
+check("probabilities", abs(sum(math.exp(KNOWN.log_p(tag, "dog")) for tag in (*KNOWN.tags[()], "new")) - 1) < 1e-12, True)
+
+
+TAGS, WORDS = ("DT", "NN", ",", "-LRB-", "$"), ("a", "-LRB-", "é", "/")
+LEAVES = " ".join(f"({tag} {word})" for tag in TAGS for word in WORDS)
+LABELS = training("(TOP " + " ".join(f"({a}{b} {LEAVES})" for a in "SVXN" for b in ("", "P")) + ")")
 
 
 def random_tree(rng):
@@ -73,7 +122,7 @@ def random_tree(rng):
             open_nodes[-1].children.append(node)
             open_nodes.append(node)
         elif step < 0.75:
-            open_nodes[-1].children.append(trees.Leaf(rng.choice(["DT", "NN", ",", "-LRB-", "$"]), rng.choice(["a", "-LRB-", "é", "/"])))
+            open_nodes[-1].children.append(trees.Leaf(rng.choice(TAGS), rng.choice(WORDS)))
             words = max(0, words - 1)
         elif len(open_nodes) > 1 and open_nodes[-1].children:
             open_nodes.pop()
@@ -82,14 +131,11 @@ def random_tree(rng):
     return top
 
 
-LABELS = {a + b for a in "SVXN" for b in ("", "P")}
-
-
-def check_round_trip(line, labels):
+def check_round_trip(line, known):
     tree = trees.read(line)
     check("read and written", trees.written(tree), line)
     for dialect in (VINYALS, T2T):
-        back, faults = trees.restored(trees.linearized(tree, dialect), trees.leaves(tree), dialect, labels)
+        back, faults = trees.restored(trees.linearized(tree, dialect), trees.leaves(tree), dialect, known)
         check("there and back", (trees.written(back), tuple(faults)), (line, FINE))
 
 
@@ -115,7 +161,7 @@ for _ in range(2000):
             if kind == "open" and not what.children:
                 sys.exit(f"an empty constituent: {trees.written(got)}")
 deep = "(A " * 50000 + "(B b)" + ")" * 50000
-check_round_trip("(TOP " + deep + ")", {"A"})
+check_round_trip("(TOP " + deep + ")", training("(TOP (A (B b)))"))
 
 # The program: sets by article, and a restoration with its report.
 with tempfile.TemporaryDirectory() as folder:
@@ -135,7 +181,7 @@ with tempfile.TemporaryDirectory() as folder:
     check("restore", run("restore", "--report", at / "report", at / "two", text="(S XX XX XX XX XX )S\n(S XX\n"),
           "(TOP (S (NNP John) (VBZ has) (DT a) (NN dog) (. .)))\n(TOP (S (NNP John)) (VBZ has) (DT a) (NN dog) (. .))\n")
     check("report", (at / "report").read_text(), "2\t1\t1\n")
-    check("t2t", run("restore", "--dialect", "t2t", "--labels", at / "two", at / "two",
+    check("t2t", run("restore", "--dialect", "t2t", "--training", at / "two", at / "two",
                      text=2 * (run("linearize", "--dialect", "t2t", text=JOHN + "\n"))), 2 * (JOHN + "\n"))
     for text, what in (("\n\n\n", "more lines of symbols than the 2 trees of "), ("\n", "1 lines of symbols, fewer than the trees of ")):
         got = run("restore", "--report", at / "none", at / "two", text=text)
@@ -166,9 +212,9 @@ n = 0
 if (craft / "craft.clean.tsv.xz").exists():
     with trees.open_text(str(craft / "craft.raw.tsv.xz")) as raw_file, trees.open_text(str(craft / "craft.clean.tsv.xz")) as clean_file:
         pairs = [(a.split("\t")[1].strip(), b.split("\t")[1].strip()) for a, b in zip(raw_file, clean_file)]
-    labels = trees.labels_of(trees.read(line) for _, line in pairs[::30])
-    for before, after in pairs[::30]:
+    known = training(*(line for _, line in pairs[::60]))
+    for before, after in pairs[::60]:
         check("CRAFT, cleaned", trees.written(trees.cleaned(trees.read(before))), after)
-        check_round_trip(after, labels)
+        check_round_trip(after, known)
         n += 1
 print(f"2,000 random trees and {n} of CRAFT")

@@ -58,7 +58,7 @@ parse() # FOLDER MODEL
 {
     [ ! -e "$1/test.parsed" ] || return 0
     "$tfm" translate --model "$2" --beam $beam --alpha 0.3 --max-extra $extra --threads "$threads" < "$1/test.words" > "$1/test.out"
-    trees restore --dialect "$dialect" --labels "$1/train.trees" --report "$1/faults" "$1/test.trees" < "$1/test.out" > "$1/parsed.part"
+    trees restore --dialect "$dialect" --training "$1/train.trees" --report "$1/faults" "$1/test.trees" < "$1/test.out" > "$1/parsed.part"
     mv "$1/parsed.part" "$1/test.parsed"
 }
 
@@ -70,7 +70,8 @@ for part in $parts; do
     cat "$at/split"
     train "$model" --src "$at/train.words" --tgt "$at/train.symbols" --valid-src "$at/valid.words" --valid-tgt "$at/valid.symbols" \
         --tokenizer-file "$at/words.tok" --target-tokenizer-file "$at/symbols.tok" --preset tiny --set norm_order=pre \
-        --max-length 400 --batch-tokens 2048 --lr-scale 1 --warmup 1000 --dropout 0.2 --clip 25 "${limits[@]}" --seed "$seed" "$@"
+        --max-length 400 --batch-tokens 2048 --lr-scale 1 --warmup 1000 --dropout 0.2 --label-smoothing 0 --clip 25 \
+        "${limits[@]}" --seed "$seed" "$@"
     parse "$at" "$model"
     "$tfm" evaluate --hyp "$at/test.parsed" --ref "$at/test.trees" --metric parseval > "$at/report"
     # Trees; F1, recall, precision, complete, and F1 up to 40 words; wrong length, malformed; steps, seconds. The seconds of

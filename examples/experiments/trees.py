@@ -4,22 +4,27 @@
 Usage: trees.py split CORPUS OUT [--part K]          OUT/{train,valid,test}.trees from lines "article<TAB>tree"
        trees.py words [--reverse] < TREES            the words of each, from the last to the first as Vinyals et al. had them
        trees.py linearize [--dialect D] < TREES      the symbols of each
-       trees.py restore [--dialect D] [--labels TREES] [--report FILE] TREES < SYMBOLS
+       trees.py restore [--dialect D] [--training TREES] [--report FILE] TREES < SYMBOLS
                                                      trees over the words and tags of TREES, whatever the symbols
 
 Dialects: vinyals (Vinyals et al. 2015): (S (NP XX )NP (VP XX )VP )S, every word being XX;
           t2t (tensor2tensor): S NP NNP /NP VP VBZ /VP /S, with the tags. Both leave out the root, TOP.
 CORPUS may be .xz or .gz. The articles are numbered in their order: those that end in 9 are for the test, those in 4 for
 validation, the rest for training; --part K keeps one of K training articles. Function tags and empty elements are removed.
+--training tells restore which labels there are, and how words are tagged: each tag is given to the word that it fits, however
+many there are. Without it, and in the dialect without tags, words and symbols are paired in their order.
 """
 import argparse
+import collections
 import contextlib
+import functools
 import gzip
 import lzma
+import math
 import re
 import sys
 import zlib
-from typing import Dict, Iterable, Iterator, List, NamedTuple, Optional, Set, TextIO, Tuple, Union
+from typing import Counter, Dict, Iterable, Iterator, List, NamedTuple, Optional, Set, TextIO, Tuple, Union
 
 ROOT, EMPTY, WORD = "TOP", "-NONE-", "XX"
 # "(TAG WORD)", of which a few words in CRAFT have a space within; "(LABEL"; ")"; anything else.
@@ -143,6 +148,61 @@ class Faults(NamedTuple):
     brackets: bool  # not properly nested, or nothing within
 
 
+class Training:
+    """What the trees of the training tell: the labels of constituents, and how words are tagged."""
+    prior = 2.0  # words seen this often count as much as what is known of their kind
+
+    def __init__(self, trees: Iterable[Node]) -> None:
+        self.labels: Set[str] = set()
+        self.tags: Dict[Tuple[str, ...], Counter[str]] = collections.defaultdict(collections.Counter)
+        for tree in trees:
+            for _, what in events(tree):
+                if isinstance(what, Node):
+                    self.labels.add(what.label)
+                    continue
+                for kind in self.kinds(what.word):
+                    self.tags[kind][what.tag] += 1
+
+    @staticmethod
+    def kinds(word: str) -> List[Tuple[str, ...]]:
+        """All words; those that begin and end alike; this one."""
+        first = "A" if word[0].isupper() else "0" if word[0].isdigit() else "a"
+        return [(), (first, word[-3:].lower()), ("word", word, "")]
+
+    @functools.lru_cache(maxsize=None)
+    def log_p(self, tag: str, word: str) -> float:
+        """Logarithm of the tag's probability, given the word."""
+        p = 1 / (len(self.tags[()]) + 1)
+        for kind in self.kinds(word):
+            seen = self.tags.get(kind, collections.Counter())
+            p = (seen[tag] + self.prior * p) / (sum(seen.values()) + self.prior)
+        return math.log(p)
+
+
+UNPAIRED = -6.0  # for a tag without a word or a word without a tag, beside logarithms of probabilities
+
+
+def paired(tags: List[str], words: List[Leaf], training: Training) -> List[Optional[int]]:
+    """The word of each tag, in their order: the best alignment (Needleman and Wunsch 1970)."""
+    best = [UNPAIRED * j for j in range(len(words) + 1)]
+    steps = []  # back from where i + 1 tags and j words are used: 0 a pair, 1 a tag alone, 2 a word alone
+    for i, tag in enumerate(tags, 1):
+        above, best, step = best, [UNPAIRED * i], bytearray([1])
+        for j, word in enumerate(words):
+            ways = above[j] + training.log_p(tag, word.word), above[j + 1] + UNPAIRED, best[j] + UNPAIRED
+            best.append(max(ways))
+            step.append(ways.index(best[-1]))
+        steps.append(bytes(step))
+    pairs: List[Optional[int]] = [None] * len(tags)
+    i, j = len(tags), len(words)
+    while i:
+        step_back = steps[i - 1][j]
+        i, j = i - (step_back != 2), j - (step_back != 1)
+        if step_back == 0:
+            pairs[i] = j
+    return pairs
+
+
 def is_label(text: str) -> bool:
     """Whether it can stand behind a bracket: a model may make up anything."""
     return bool(text) and not set(text) & set("()")
@@ -163,28 +223,31 @@ def read_symbols(symbols: Iterable[str], dialect: Dialect, labels: Optional[Set[
 
 
 def restored(symbols: Iterable[str], words: List[Leaf], dialect: Dialect,
-             labels: Optional[Set[str]] = None) -> Tuple[Node, Faults]:
+             training: Optional[Training] = None) -> Tuple[Node, Faults]:
     """A tree over exactly these words, and what had to be repaired for that.
 
     A constituent that does not close ends with the one around it; a closing symbol of what is not open is left out, and so are words
-    too many and constituents without words; words that are left come under the root.
+    too many and constituents without words; a word without a tag stands beside the next that has one, and the last come under the root.
     """
+    pieces = list(read_symbols(symbols, dialect, training.labels if training else None))
+    tags = [label for kind, label in pieces if kind == "leaf"]
+    word_of = iter(paired(tags, words, training) if training and dialect.tags else range(len(tags)))
     root = Node(ROOT)
     open_nodes = [root]
     n_open: Dict[str, int] = {}
-    used = wanted = 0
-    bad = False
-    for kind, label in read_symbols(symbols, dialect, labels):
+    used = 0
+    bad = any(this[0] == "open" and following[0] == "close" for this, following in zip(pieces, pieces[1:]))
+    for kind, label in pieces:
         if kind == "open":
             node = Node(label)
             open_nodes[-1].children.append(node)
             open_nodes.append(node)
             n_open[label] = n_open.get(label, 0) + 1
         elif kind == "leaf":
-            wanted += 1
-            if used < len(words):
-                open_nodes[-1].children.append(words[used])
-                used += 1
+            word = next(word_of)
+            if word is not None:
+                open_nodes[-1].children += words[used:word + 1]
+                used = word + 1
         else:
             bad |= open_nodes[-1].label != label or len(open_nodes) == 1
             while n_open.get(label):
@@ -192,10 +255,9 @@ def restored(symbols: Iterable[str], words: List[Leaf], dialect: Dialect,
                 n_open[closed] -= 1
                 if closed == label:
                     break
-    bad |= len(open_nodes) != 1 or any(isinstance(what, Node) and what is not root and not what.children
-                                         for _, what in events(root))
+    bad |= len(open_nodes) != 1
     root.children += words[used:]
-    return without_empty(root), Faults(wanted != len(words), bad)
+    return without_empty(root), Faults(len(tags) != len(words), bad)
 
 
 def without_empty(tree: Node) -> Node:
@@ -213,11 +275,6 @@ def without_empty(tree: Node) -> Node:
             if node.children:
                 open_nodes[-1].children.append(node)
     return tree
-
-
-def labels_of(trees: Iterable[Node]) -> Set[str]:
-    """The labels of all constituents."""
-    return {what.label for tree in trees for kind, what in events(tree) if kind == "open" and isinstance(what, Node)}
 
 
 # ------------------------------------------------------------------------------------------------ commands ----
@@ -273,17 +330,17 @@ def split(corpus: str, out: str, part: int) -> None:
 def restore(arguments: argparse.Namespace) -> None:
     """Standard input to standard output."""
     dialect = DIALECTS[arguments.dialect]
-    labels = None
-    if arguments.labels:
-        with open_text(arguments.labels) as file:
-            labels = labels_of(trees_in(file, arguments.labels))
+    training = None
+    if arguments.training:
+        with open_text(arguments.training) as file:
+            training = Training(trees_in(file, arguments.training))
     n = length = brackets = 0
     with open_text(arguments.trees) as file:
         for tree in trees_in(file, arguments.trees):
             symbols = sys.stdin.readline()
             if not symbols:
                 raise ValueError(f"{n} lines of symbols, fewer than the trees of {arguments.trees}: each needs one, if only an empty one")
-            restored_tree, faults = restored(symbols.split(), leaves(tree), dialect, labels)
+            restored_tree, faults = restored(symbols.split(), leaves(tree), dialect, training)
             print(written(restored_tree))
             n, length, brackets = n + 1, length + faults.length, brackets + faults.brackets
     if sys.stdin.readline():
@@ -312,7 +369,7 @@ def main() -> None:
     for name in ("linearize", "restore"):
         commands.add_parser(name).add_argument("--dialect", choices=list(DIALECTS), default="vinyals")
     restoring = commands.choices["restore"]
-    restoring.add_argument("--labels")
+    restoring.add_argument("--training")
     restoring.add_argument("--report")
     restoring.add_argument("trees")
     arguments = parser.parse_args()
