@@ -1050,12 +1050,14 @@ typedef struct tfm_trainer_options {
     uint64_t valid_every;           /* steps between validations; 0: each epoch (default)                          */
     uint32_t valid_bleu;            /* nonzero: translate the validation source too (beam 4, alpha 0.6); default 0 */
     uint32_t patience;              /* validations without a better criterion before the end; 0: never (default). The
-                                       criterion is BLEU with valid_bleu, else valid_nll */
+                                       criterion is BLEU with valid_bleu, else valid_nll. A validation at the end,
+                                       where none is due, does not count */
     const char *checkpoint_path;    /* "x" gives files x-STEP.ckpt; NULL: none. Copied                             */
     uint64_t checkpoint_steps;      /* steps between checkpoints; 0: each epoch (default), or by time alone        */
     double   checkpoint_seconds;    /* and seconds between them (6.1: 600); 0: not by time (default)               */
     uint32_t keep;                  /* how many of the latest checkpoints stay; older ones are deleted; 0: all; at
-                                       most 1024, default 5 */
+                                       most 1024, default 5. An end between two of them writes one more, which is
+                                       deleted when a resumed run writes its first */
     uint32_t rank;                  /* this trainer among n_ranks that share the work; below n_ranks, default 0    */
     uint32_t n_ranks;               /* 1..65536, default 1: batch i of the epoch goes to rank i mod n_ranks        */
     uint32_t replace_invalid;       /* nonzero: invalid UTF-8 becomes U+FFFD instead of an error; default 0        */

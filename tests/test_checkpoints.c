@@ -18,8 +18,8 @@ START_TEST(checkpoints_every_few_steps_of_which_some_stay)
     for (size_t i = 0; i < s.n; i++) saved += s.events[i] == 'c';
     ck_assert_uint_eq(saved, 4); /* 2 4 6, and the last state */
     for (uint64_t step = 0; step < 10; step++) files += exists(step);
-    ck_assert_uint_eq(files, 2);
-    ck_assert(exists(6) && exists(7));
+    ck_assert_uint_eq(files, 3);
+    ck_assert(exists(4) && exists(6) && exists(7));
     o.keep = 0;
     ck_assert_ok(run_once(&o), error);
     ck_assert(exists(2) && exists(4) && exists(6) && exists(7));
@@ -76,6 +76,34 @@ START_TEST(a_resumed_run_looks_after_older_files)
     ck_assert_ok(tfm_trainer_run(t, &error), error);
     ck_assert_str_eq(s.events, "cd");
     ck_assert(exists(6) && exists(8) && exists(10));
+    tfm_trainer_free(t);
+}
+END_TEST
+
+START_TEST(a_stop_and_a_longer_run_leave_the_files_of_an_uninterrupted_one)
+{
+    static const struct {
+        uint64_t step;
+        size_t stop_at;
+    } ends[] = {{3, 0}, {4, 1}, {5, 1}, {6, 0}, {9, 0}, {12, 0}}; /* by a limit, or by the caller */
+    story s = {0};
+    tfm_trainer_options o = loop_options(&s);
+    tfm_trainer *t = trainer_of(model, &o, &data);
+
+    o.checkpoint_path = base;
+    o.checkpoint_steps = 4;
+    o.keep = 2;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        const uint64_t end = ends[i].step;
+        tfm_trainer_free(t);
+        o.max_steps = ends[i].stop_at ? 100 : end;
+        s.n = 0;
+        s.stop_at = ends[i].stop_at;
+        t = i ? trainer_resumed(s.path, &o, &data) : trainer_of(model, &o, &data);
+        ck_assert_status(tfm_trainer_run(t, &error), s.stop_at ? TFM_E_CANCELLED : TFM_OK, error);
+        for (uint64_t step = 0; step <= end; step++)
+            ck_assert_int_eq(exists(step), step == end || (step && step % 4 == 0 && step + 8 > end / 4 * 4));
+    }
     tfm_trainer_free(t);
 }
 END_TEST
@@ -175,8 +203,8 @@ START_TEST(a_checkpoint_that_lists_a_step_below_zero_is_refused)
     const tfm_trainer_options o = trainer_options();
     tfm_trainer *t = trainer_of(model, &o, &data), *resumed;
 
-    t->n_kept = 1;
-    t->kept[0] = UINT64_MAX; /* -1 in the file */
+    t->kept.n = 1;
+    t->kept.steps[0] = UINT64_MAX; /* -1 in the file */
     ck_assert_ok(tfm_trainer_save(t, base, &error), error);
     ck_assert_status(tfm_trainer_resume(&resumed, base, &o, &error), TFM_E_FORMAT, error);
     ck_assert_str_eq(error.message, "the checkpoint's list of files is damaged");
@@ -317,7 +345,8 @@ START_TEST(a_missing_folder_is_an_error_and_no_more)
     ck_assert_ptr_nonnull(strstr(error.message, "absent/run"));
     ck_assert_status(tfm_trainer_run(t, &error), TFM_E_IO, error);
     ck_assert_str_eq(s.events, "ss");
-    ck_assert_uint_eq(t->n_kept, 0);
+    ck_assert_uint_eq(t->kept.n, 0);
+    ck_assert(!t->kept.has_extra);
     path_join(path, folder, "absent");
     ck_assert_int_eq(mkdir(path, 0700), 0);
     ck_assert_ok(tfm_trainer_run(t, &error), error); /* goes on once the folder is there */
@@ -337,6 +366,7 @@ static Suite *checkpoints_suite(void)
     tcase_add_test(tc, checkpoints_every_few_steps_of_which_some_stay);
     tcase_add_test(tc, checkpoints_by_epoch_and_by_time);
     tcase_add_test(tc, a_resumed_run_looks_after_older_files);
+    tcase_add_test(tc, a_stop_and_a_longer_run_leave_the_files_of_an_uninterrupted_one);
     tcase_add_test(tc, other_data_or_seed_cannot_resume);
     tcase_add_test(tc, a_model_is_not_a_checkpoint);
     tcase_add_test(tc, a_damaged_checkpoint_is_refused);

@@ -307,8 +307,7 @@ static const tfm_checkpoint sample = {
     .batch_tokens = 1 << 24,
     .accumulate = 1 << 20,
     .n_ranks = 1 << 16,
-    .kept = {1, 100, 123456789012},
-    .n_kept = 3,
+    .kept = {.steps = {1, 100, 123456789000}, .n = 3, .extra = 123456789012, .has_extra = true},
 };
 
 static tfm_buffer json_of(const tfm_checkpoint *c)
@@ -333,8 +332,9 @@ START_TEST(states_come_back_as_they_were)
     for (size_t i = 0; i < 4; i++) in[i] = sample;
     in[1].at.best = (double)NAN;
     in[2] = (tfm_checkpoint){.at.best = -0.0, .batch_tokens = 1, .accumulate = 1, .n_ranks = 1};
-    in[3].n_kept = TFM_KEPT_MAX;
-    for (size_t i = 0; i < TFM_KEPT_MAX; i++) in[3].kept[i] = i * i * i;
+    in[3].kept.n = TFM_KEPT_MAX;
+    in[3].kept.extra = 0;
+    for (size_t i = 0; i < TFM_KEPT_MAX; i++) in[3].kept.steps[i] = i * i * i;
     for (size_t i = 0; i < 4; i++) {
         tfm_buffer json = json_of(&in[i]);
         ck_assert_ok(parse(&out, json.data, json.size), error);

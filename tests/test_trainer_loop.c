@@ -241,6 +241,40 @@ START_TEST(resumed_patience_goes_on_counting)
 }
 END_TEST
 
+/* Validations at other steps, which an end brings about, are to be seen and do not count. */
+START_TEST(patience_counts_as_if_nothing_had_ended)
+{
+    story s = {0};
+    tfm_trainer_options o = loop_options(&s);
+    tfm_model *tiny = golden_with_text();
+    tfm_trainer *t = golden_trainer(tiny, &o);
+
+    o.lr_scale = 0.0f; /* cannot improve: ends at step 8 */
+    o.valid_every = 2;
+    o.patience = 3;
+    o.checkpoint_path = base;
+    o.checkpoint_steps = 1000;
+    for (uint64_t limit = 1; limit <= 9; limit += 2) {
+        o.max_steps = limit;
+        tfm_trainer_free(t);
+        if (limit == 1) {
+            t = golden_trainer(tiny, &o);
+        } else {
+            ck_assert_ok(tfm_trainer_resume(&t, s.path, &o, &error), error);
+            ck_assert_ok(tfm_trainer_set_data(t, golden_lines, golden_answers, 2, NULL, 0, &error), error);
+            ck_assert_ok(tfm_trainer_set_valid(t, golden_lines, golden_answers, 2, &error), error);
+        }
+        s.n = 0;
+        memset(s.events, 0, sizeof s.events);
+        ck_assert_ok(tfm_trainer_run(t, &error), error);
+        ck_assert_str_eq(s.events, limit == 1 ? "sevcd" : limit < 9 ? "sevsevcd" : "sevcd");
+        ck_assert_uint_eq(s.last.step, limit < 9 ? limit : 8);
+    }
+    tfm_trainer_free(t);
+    tfm_model_free(tiny);
+}
+END_TEST
+
 START_TEST(a_stop_does_not_skip_the_validation_that_is_due)
 {
     story s = {.stop_at = 5}; /* the third step; each is an epoch */
@@ -350,6 +384,7 @@ static Suite *trainer_loop_suite(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, max_steps_end_it);
     tcase_add_test(tc, the_rate_cools_down_to_max_steps);
+    tcase_add_test(tc, patience_counts_as_if_nothing_had_ended);
     tcase_add_test(tc, a_stop_does_not_skip_the_validation_that_is_due);
     tcase_add_test(tc, a_finished_training_that_runs_again_does_nothing);
     tcase_add_test(tc, max_epochs_end_it);

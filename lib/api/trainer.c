@@ -174,8 +174,7 @@ static tfm_status restore(tfm_trainer *t, const tfm_model_file *file, const char
     if (status != TFM_OK) return status;
     t->is_resumed = true;
     t->training.at = t->resumed.at;
-    t->n_kept = t->resumed.n_kept;
-    memcpy(t->kept, t->resumed.kept, sizeof t->kept);
+    t->kept = t->resumed.kept;
     return TFM_OK;
 }
 
@@ -224,9 +223,8 @@ void tfm_trainer_describe(const tfm_trainer *t, const tfm_dataset *data, tfm_che
         .n_ranks = t->options.n_ranks,
         .dtype = t->options.dtype,
         .piece_tokens = t->training.piece_tokens,
-        .n_kept = t->n_kept,
+        .kept = t->kept,
     };
-    memcpy(state->kept, t->kept, sizeof t->kept);
 }
 
 static tfm_status save(void *user, const char *path, tfm_error *error)
@@ -273,7 +271,7 @@ tfm_status tfm_trainer_step(tfm_trainer *t, tfm_progress *progress, size_t struc
     bool epoch_done;
 
     if (status != TFM_OK) return status;
-    if (!t->stepping) tfm_loop_begin(&t->loop, &t->training, NULL, t->kept, &t->n_kept);
+    if (!t->stepping) tfm_loop_begin(&t->loop, &t->training, NULL, &t->kept);
     t->stepping = true;
     status = tfm_loop_step(&t->loop, &epoch_done, error);
     if (status == TFM_OK) tfm_result_write(progress, struct_size, &t->loop.progress, sizeof t->loop.progress);
@@ -287,7 +285,7 @@ tfm_status tfm_trainer_run(tfm_trainer *t, tfm_error *error)
     const tfm_status status = check_ready(t, error);
 
     if (status != TFM_OK) return status;
-    tfm_loop_begin(&t->loop, &t->training, &hooks, t->kept, &t->n_kept);
+    tfm_loop_begin(&t->loop, &t->training, &hooks, &t->kept);
     t->stepping = false;
     return tfm_loop_run(&t->loop, error);
 }

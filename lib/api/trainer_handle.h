@@ -25,8 +25,7 @@ struct tfm_trainer {
     uint32_t fingerprint; /* of training.data */
     bool is_resumed;
     tfm_checkpoint resumed; /* what the checkpoint said */
-    uint64_t kept[TFM_KEPT_MAX];
-    size_t n_kept;
+    tfm_kept kept;
     tfm_loop loop;
     bool stepping; /* loop was begun by tfm_trainer_step() */
     tfm_encoded sources, targets; /* while data is set */

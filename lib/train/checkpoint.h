@@ -6,6 +6,14 @@
 
 enum { TFM_KEPT_MAX = 1024 }; /* checkpoints that one training looks after */
 
+/* Steps of the checkpoints that exist. */
+typedef struct tfm_kept {
+    uint64_t steps[TFM_KEPT_MAX]; /* of those in their rhythm, oldest first */
+    size_t n;
+    uint64_t extra; /* of the one that an end between them wrote, which the next one replaces */
+    bool has_extra;
+} tfm_kept;
+
 /* Beside the position: what must be the same for a resumed run to be the uninterrupted one, and the files it looks
  * after. */
 typedef struct tfm_checkpoint {
@@ -13,8 +21,7 @@ typedef struct tfm_checkpoint {
     uint64_t seed, pairs;
     uint32_t fingerprint, batch_tokens, accumulate, n_ranks, dtype;
     uint32_t piece_tokens; /* whatever memory there is now; 0 in older files: whole batches */
-    uint64_t kept[TFM_KEPT_MAX]; /* steps of the checkpoints that exist, oldest first */
-    size_t n_kept;
+    tfm_kept kept;
 } tfm_checkpoint;
 
 tfm_status tfm_checkpoint_to_json(tfm_buffer *out, const tfm_checkpoint *state, tfm_error *error);

@@ -9,10 +9,9 @@
 
 #define CHECKPOINT_ENDING ".ckpt" /* after checkpoint_path, "-" and the step */
 
-void tfm_loop_begin(tfm_loop *loop, tfm_training *training, const tfm_loop_hooks *hooks, uint64_t *kept, size_t *n_kept)
+void tfm_loop_begin(tfm_loop *loop, tfm_training *training, const tfm_loop_hooks *hooks, tfm_kept *kept)
 {
-    *loop = (tfm_loop){
-        .training = training, .kept = kept, .n_kept = n_kept, .saved_step = UINT64_MAX, .valid_step = UINT64_MAX};
+    *loop = (tfm_loop){.training = training, .kept = kept, .saved_step = UINT64_MAX, .valid_step = UINT64_MAX};
     if (hooks) loop->hooks = *hooks;
     loop->began = loop->saved = tfm_now();
     loop->first_step = training->at.step;
@@ -112,37 +111,48 @@ static bool checkpoint_name(const tfm_loop *loop, uint64_t step, char *path, siz
     return n > 0 && (size_t)n < size;
 }
 
-/* Deletes the oldest checkpoints that are too many, once the new one is safe. */
-static void forget_old(tfm_loop *loop)
+static void forget(const tfm_loop *loop, uint64_t step)
 {
     char path[sizeof loop->path];
 
-    while (loop->training->options->keep && *loop->n_kept > loop->training->options->keep) {
-        if (checkpoint_name(loop, loop->kept[0], path, sizeof path)) unlink(path);
-        memmove(loop->kept, loop->kept + 1, --*loop->n_kept * sizeof *loop->kept);
-    }
+    if (checkpoint_name(loop, step, path, sizeof path)) unlink(path);
 }
 
-/* Writes x-STEP.ckpt; its own list of files already holds itself. */
-static tfm_status save(tfm_loop *loop, tfm_error *error)
+static void drop_first(tfm_kept *kept)
 {
+    memmove(kept->steps, kept->steps + 1, --kept->n * sizeof *kept->steps);
+}
+
+/* Writes x-STEP.ckpt, whose own list of files already holds itself, and then deletes those that are too many. At an end
+ * between the others it is an extra one, which is gone before it could change what is kept or averaged: a run that was
+ * stopped and resumed has the files of one that was not. */
+static tfm_status save(tfm_loop *loop, bool extra, tfm_error *error)
+{
+    tfm_kept *kept = loop->kept;
+    const tfm_kept before = *kept;
     const uint64_t step = loop->training->at.step;
     tfm_status status;
 
     if (!loop->training->options->checkpoint_path || loop->saved_step == step) return TFM_OK;
     if (!checkpoint_name(loop, step, loop->path, sizeof loop->path))
         return tfm_fail(error, TFM_E_INVALID, "checkpoint_path is longer than %zu bytes", sizeof loop->path - 32);
-    if (*loop->n_kept == TFM_KEPT_MAX) memmove(loop->kept, loop->kept + 1, --*loop->n_kept * sizeof *loop->kept);
-    const bool listed = *loop->n_kept && loop->kept[*loop->n_kept - 1] == step; /* resumed, then saved at once */
-    if (!listed) loop->kept[(*loop->n_kept)++] = step;
+    const bool listed = kept->n && kept->steps[kept->n - 1] == step; /* resumed, then saved at once */
+    kept->has_extra = extra && !listed;
+    kept->extra = kept->has_extra ? step : 0;
+    if (!extra && !listed) {
+        if (kept->n == TFM_KEPT_MAX) drop_first(kept);
+        kept->steps[kept->n++] = step;
+    }
     tfm_profile_phase(&loop->training->profile, TFM_WORK_CHECKPOINT);
     status = loop->hooks.save(loop->hooks.user, loop->path, error);
     tfm_profile_phase(&loop->training->profile, TFM_WORK_NONE);
     if (status != TFM_OK) {
-        if (!listed) --*loop->n_kept;
+        *kept = before;
         return status;
     }
-    forget_old(loop);
+    if (before.has_extra && before.extra != step) forget(loop, before.extra);
+    for (; loop->training->options->keep && kept->n > loop->training->options->keep; drop_first(kept))
+        forget(loop, kept->steps[0]);
     loop->saved = tfm_now();
     loop->saved_step = step;
     loop->progress.path = loop->path;
@@ -227,23 +237,26 @@ static tfm_status advance(tfm_loop *loop, bool *stop, tfm_error *error)
         *stop |= report(loop, TFM_EVENT_VALID);
     }
     if (!save_due(loop, epoch_done)) return TFM_OK;
-    status = save(loop, error);
+    status = save(loop, false, error);
     if (status == TFM_OK) *stop |= report(loop, TFM_EVENT_CHECKPOINT);
     return status;
 }
 
-/* The last state is kept, and validated when the training ended by itself. */
+/* The last state is kept, and validated when the training ended by itself: for the caller to see, while early stopping
+ * counts those validations alone that a run without this end has too. */
 static tfm_status finish(tfm_loop *loop, bool stopped, tfm_error *error)
 {
     const uint64_t step = loop->training->at.step;
+    const tfm_position_state before = loop->training->at;
     tfm_status status = TFM_OK;
 
     if (!stopped && loop->training->valid.n_pairs && loop->valid_step != step && loop->first_step != step) {
         status = validate(loop, error);
+        loop->training->at = before;
         if (status == TFM_OK) report(loop, TFM_EVENT_VALID);
     }
     if (status == TFM_OK && loop->training->options->checkpoint_path && loop->saved_step != step) {
-        status = save(loop, error);
+        status = save(loop, true, error);
         if (status == TFM_OK) report(loop, TFM_EVENT_CHECKPOINT);
     }
     if (status != TFM_OK) return status;

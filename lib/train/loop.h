@@ -16,8 +16,7 @@ enum { TFM_RATE_WINDOW = 32 };
 typedef struct tfm_loop {
     tfm_training *training;
     tfm_loop_hooks hooks;
-    uint64_t *kept; /* as in tfm_checkpoint */
-    size_t *n_kept;
+    tfm_kept *kept;
     double began, saved;   /* seconds on the monotonic clock */
     uint64_t first_step;   /* of this process                */
     double times[TFM_RATE_WINDOW], tokens[TFM_RATE_WINDOW]; /* of the latest steps */
@@ -26,8 +25,7 @@ typedef struct tfm_loop {
     char message[160], path[4096];
 } tfm_loop;
 
-void tfm_loop_begin(tfm_loop *loop, tfm_training *training, const tfm_loop_hooks *hooks, uint64_t *kept,
-                    size_t *n_kept);
+void tfm_loop_begin(tfm_loop *loop, tfm_training *training, const tfm_loop_hooks *hooks, tfm_kept *kept);
 /* One update, and what it was in loop->progress. */
 tfm_status tfm_loop_step(tfm_loop *loop, bool *epoch_done, tfm_error *error);
 tfm_status tfm_loop_run(tfm_loop *loop, tfm_error *error);
