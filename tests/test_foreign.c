@@ -191,6 +191,24 @@ START_TEST(what_is_not_supported_is_named)
 }
 END_TEST
 
+/* A type of which the longest possible header has the quote alone. */
+START_TEST(a_header_may_end_anywhere)
+{
+    static const char end[] = "'fortran_order':False'descr':'";
+    unsigned char array[12 + 4096];
+    sample s = {.bytes = bytes}, a = {.bytes = array};
+    tfm_model *m;
+
+    sample_put(&a, "\x93NUMPY\1\0\0\x10", 10);
+    memset(array + a.size, ' ', 4096);
+    memcpy(array + a.size + 4096 - (sizeof end - 1), end, sizeof end - 1);
+    zip_entry(&s, "special:model.yml.npy", array, a.size + 4096, 0);
+    zip_end(&s);
+    ck_assert_status(try(bytes, s.size, &m, NULL), TFM_E_UNSUPPORTED, error);
+    ck_assert_ptr_nonnull(strstr(error.message, "the type or order of special:model.yml is not supported"));
+}
+END_TEST
+
 START_TEST(each_truncation_is_refused)
 {
     const size_t size = make(_i);
@@ -652,6 +670,7 @@ static Suite *suite(void)
     tcase_add_test(c, ct2_reserved_ids_are_those_of_the_vocabulary);
     tcase_add_loop_test(c, marian_arrays_become_parameters, MARIAN, KINDS);
     tcase_add_test(c, what_is_not_supported_is_named);
+    tcase_add_test(c, a_header_may_end_anywhere);
     tcase_add_loop_test(c, each_truncation_is_refused, 0, KINDS);
     tcase_add_loop_test(c, each_changed_byte_is_harmless, 0, KINDS + (KINDS - MARIAN));
     tcase_add_test(c, a_damaged_number_is_found_in_an_archive);

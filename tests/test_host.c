@@ -1,5 +1,6 @@
 /* What the host has set for itself changes no result, and stays as it was: arithmetic, locale, alignment. */
 #include "answers.h"
+#include "spm_file.h"
 
 #include <fenv.h>
 #include <locale.h>
@@ -57,6 +58,50 @@ START_TEST(rounding_subnormals_and_traps_of_the_host_change_nothing)
     same_answers(got, want);
     same_answers(created, want); /* the random weights too */
     tfm_model_free(other);
+}
+END_TEST
+
+/* Ids and scores of the best ways to cut a line of which many are equal but for the rounding. */
+static digest near_ties(const tfm_tokenizer *t)
+{
+    const tfm_text line = LINE("aaaaaaaaaa");
+    digest d = {.value = 1};
+    int32_t ids[128];
+    size_t ends[4], n_ids, n = 4;
+    float scores[4];
+    char text[128];
+
+    if (!digest_ok(&d, tfm_tokenizer_encode(ids, 128, &n_ids, t, line, &d.error))) return d;
+    digest_bytes(&d, ids, n_ids * sizeof *ids);
+    if (!digest_ok(&d, tfm_tokenizer_segment(text, sizeof text, &n_ids, t, line, &d.error))) return d;
+    digest_bytes(&d, text, n_ids);
+    if (!digest_ok(&d, tfm_tokenizer_nbest(ids, 128, &n_ids, ends, scores, &n, t, line, &d.error))) return d;
+    digest_bytes(&d, ids, n_ids * sizeof *ids);
+    digest_bytes(&d, scores, n * sizeof *scores);
+    return d;
+}
+
+START_TEST(text_is_cut_the_same_under_any_rounding)
+{
+    static const char *const pieces[] = {"\xE2\x96\x81", "a", "aa", "aaa"};
+    static const float scores[] = {-0.1f, -0.3f, -0.6f, -0.9f};
+    static spm_file f, trainer;
+    tfm_tokenizer *t;
+
+    spm_piece(&f, "<unk>", 0, 2);
+    spm_piece(&f, "<s>", 0, 3);
+    spm_piece(&f, "</s>", 0, 3);
+    for (size_t i = 0; i < 4; i++) spm_piece(&f, pieces[i], scores[i], 1);
+    spm_number(&trainer, 3, 1);
+    spm_message(&f, 2, &trainer);
+    file_write(path, f.bytes, f.size);
+    ck_assert_ok(tfm_tokenizer_load(&t, path, NULL, &error), error);
+    const digest want = near_ties(t);
+    set_mode((mode)_i);
+    const digest got = near_ties(t);
+    fesetenv(FE_DFL_ENV);
+    same_answers(got, want);
+    tfm_tokenizer_free(t);
 }
 END_TEST
 
@@ -208,6 +253,7 @@ static Suite *suite(void)
 
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_loop_test(c, rounding_subnormals_and_traps_of_the_host_change_nothing, 0, MODES);
+    tcase_add_loop_test(c, text_is_cut_the_same_under_any_rounding, 0, MODES);
     tcase_add_test(c, callbacks_run_in_the_state_of_the_library);
     tcase_add_test(c, a_decimal_comma_changes_nothing);
     tcase_add_test(c, buffers_need_no_more_alignment_than_their_type);

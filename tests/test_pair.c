@@ -121,8 +121,8 @@ END_TEST
 
 /* ----------------------------------------------------------------------------------------- pieces with new ids ---- */
 
-/* The pieces of spm_small() that are used below and others: "abab" and ">>x<<" are none of the model's. */
-static const char *const numbered[] = {"</s>", "<unk>", "bc", S, "abab", S "a", "a", ">>x<<", "k", "XY", "ab", "<pad>"};
+/* The pieces of spm_small() that are used below and others: "abab", ">>x<<" and ">>>>" are none of the model's. */
+static const char *const numbered[] = {"</s>", "<unk>", "bc", S, "abab", S "a", "a", ">>x<<", "k", "XY", "ab", "<pad>", ">>>>"};
 
 enum { NUMBERED = sizeof numbered / sizeof *numbered };
 
@@ -189,6 +189,7 @@ START_TEST(pieces_have_the_ids_of_the_file)
     require_ids(t, "a >>x<<", S "a " S " >>x<<"); /* unknown to the model, too */
     require_ids(t, ">>y<< k", S " ? " S " k");
     require_ids(t, ">> x<< k", S " ? " S " ? " S " k");
+    require_ids(t, ">>>> a", S " >>>> " S "a"); /* no language */
     require_ids(t, "", "");
     tfm_tokenizer_free(t);
 }

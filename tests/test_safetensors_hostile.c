@@ -229,6 +229,8 @@ START_TEST(c32_heaps_of_brackets_and_numbers_are_refused)
     assert_header_refused(header, 8, TFM_E_FORMAT, "or numbers");
     header[7 + 63 * 2] = '\0';
     assert_header_refused(header, 8, TFM_E_FORMAT, "damaged"); /* the list is short enough, and not closed */
+    assert_header_refused("{\"a\":[[],0", 8, TFM_E_FORMAT, "too many brackets"); /* would hide what follows */
+    assert_header_refused("{\"a\":[0,{}", 8, TFM_E_FORMAT, "too many brackets");
     assert_header_accepted("{\"__metadata__\":{\"k\":\"[[[[[[[[[[[[[[[[{{{{\\\"[[[[[[[[\"}}", 0);
 }
 END_TEST

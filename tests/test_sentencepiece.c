@@ -201,6 +201,33 @@ START_TEST(normal_text)
 }
 END_TEST
 
+/* A table in which "a" leads back to where it came from, and to no end: no walk is longer than the table. */
+START_TEST(a_circle_of_rules_takes_no_longer)
+{
+    static uint32_t units['a' + 1];
+    static spm_file f, rules, map;
+    static char line[1 << 20];
+    const uint32_t size = sizeof units;
+    tfm_error error = {0};
+    size_t n;
+
+    units['a'] = 'a' << 10 | 'a';
+    spm_append(&map, &size, sizeof size);
+    spm_append(&map, units, sizeof units);
+    spm_append(&map, "x", 2);
+    spm_bytes(&rules, 2, map.bytes, map.size);
+    spm_small(&f, (spm_form){.model = 1, .plain = 1});
+    spm_message(&f, 3, &rules);
+    tfm_tokenizer *t = read_file(&f);
+    memset(line, 'a', sizeof line);
+    alarm(60); /* half an hour without the bound */
+    ck_assert_ok(tfm_tokenizer_normalize(NULL, 0, &n, t, (tfm_text){line, sizeof line}, &error), error);
+    alarm(0);
+    ck_assert_uint_ge(n, sizeof line);
+    tfm_tokenizer_free(t);
+}
+END_TEST
+
 /* ------------------------------------------------------------------------------------------------- behaviours ---- */
 
 /* Where the model's own text for what is unknown has no spaces; SentencePiece's default has. */
@@ -544,6 +571,7 @@ static Suite *suite(void)
     tcase_add_loop_test(c, special_ids_of_the_other_kinds, 0, 2);
     tcase_add_test(c, the_best_ways_to_cut);
     tcase_add_test(c, normal_text);
+    tcase_add_test(c, a_circle_of_rules_takes_no_longer);
     tcase_add_loop_test(c, c01_what_is_unknown_is_stable, 0, 6);
     tcase_add_loop_test(c, c03_without_rules_bytes_survive, 0, 3);
     tcase_add_loop_test(c, c04_nul_is_a_character, 0, 3);

@@ -1,5 +1,6 @@
 /* Text to tokens and back through the public tokenizer: fits results into the caller's memory. */
 #include "api/check_line.h"
+#include "base/arithmetic.h"
 #include "text/renumbered.h"
 #include "text/sentencepiece.h"
 #include "text/tokenizer.h"
@@ -40,6 +41,7 @@ static tfm_status check_dropout(const tfm_tokenizer *tokenizer, float rate, tfm_
 static tfm_status encode(int32_t *ids, size_t capacity, size_t *n_ids, const tfm_tokenizer *tokenizer, tfm_text line,
                          const tfm_bpe_dropout *dropout, tfm_error *error)
 {
+    TFM_OWN_ARITHMETIC;
     sink s = {.ids = ids, .capacity = capacity};
     tfm_status status = check_line(tokenizer, line, ids, capacity, n_ids, error);
 
@@ -90,6 +92,7 @@ static void take_segment(void *user, const tfm_token *token)
 static tfm_status segment(char *text, size_t capacity, size_t *size, const tfm_tokenizer *tokenizer, tfm_text line,
                           const tfm_bpe_dropout *dropout, tfm_error *error)
 {
+    TFM_OWN_ARITHMETIC;
     segments s = {.sink = {.text = text, .capacity = capacity}};
     tfm_status status = check_line(tokenizer, line, text, capacity, size, error);
     size_t leading = 0, trailing = 0;
@@ -193,6 +196,7 @@ static void take_way(void *user, const tfm_sentencepiece *model, const tfm_spm_p
 tfm_status tfm_tokenizer_nbest(int32_t *ids, size_t capacity, size_t *n_ids, size_t *ends, float *scores, size_t *n,
                                const tfm_tokenizer *tokenizer, tfm_text line, tfm_error *error)
 {
+    TFM_OWN_ARITHMETIC;
     tfm_status status = check_line(tokenizer, line, ids, capacity, n_ids, error);
 
     if (status != TFM_OK) return status;

@@ -63,7 +63,8 @@ static bool variable(cursor *c, uint32_t version, tfm_tensor *t)
 {
     size_t elements;
 
-    *t = (tfm_tensor){.name = string(c).data, .rank = number(c, 1)};
+    *t = (tfm_tensor){.name = string(c).data};
+    t->rank = number(c, 1);
     for (uint32_t i = 0; i < t->rank; i++) {
         const uint32_t size = number(c, 4);
         if (i < TFM_MAX_RANK) t->shape[i] = size;

@@ -30,7 +30,7 @@ static bool read_dtype(tfm_dtype *out, const char *at)
     } types[] = {{"f4", TFM_F32}, {"f2", TFM_F16}, {"f8", TFM_F64}, {"i1", TFM_I8},
                  {"u1", TFM_U8},  {"i2", TFM_I16}, {"i4", TFM_I32}, {"i8", TFM_I64}};
 
-    if (!at || (at[0] != '\'' && at[0] != '"') || !strchr("<|=", at[1])) return false;
+    if (!at || (at[0] != '\'' && at[0] != '"') || !at[1] || !strchr("<|=", at[1])) return false;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (!strncmp(at + 2, types[i].numpy, 2)) return *out = types[i].dtype, true;
     return false;

@@ -104,7 +104,8 @@ static tfm_status split(tfm_safetensors *file, const unsigned char *data, size_t
     return TFM_OK;
 }
 
-/* The parser takes a hundred times the memory of empty brackets, and 20 times that of numbers: keep both few. */
+/* The parser takes a hundred times the memory of empty brackets, and 20 times that of numbers: keep both few. Lists are
+ * of numbers, nothing is nested in them. */
 static bool has_sane_lists(const char *text, size_t size)
 {
     size_t depth = 0, brackets = 0, items = 0; /* items of the innermost list; 0 outside lists */
@@ -116,6 +117,7 @@ static bool has_sane_lists(const char *text, size_t size)
         else if (c == '"') quoted = !quoted;
         else if (quoted) continue;
         else if (c == ',') items += items > 0;
+        else if (items && (c == '{' || c == '[')) return false;
         else if (c == '{' || c == '[') depth++, brackets++, items = c == '[';
         else if (c == '}' || c == ']') depth -= depth > 0, items = 0;
         if (depth > MAX_DEPTH || items > MAX_ITEMS) return false;
@@ -129,7 +131,8 @@ static tfm_status parse_header(tfm_safetensors *file, tfm_error *error)
     tfm_json_fault fault;
 
     if (!has_sane_lists(file->text, file->text_size))
-        return refuse(file, error, TFM_E_FORMAT, "header does not describe tensors: too many brackets or numbers");
+        return refuse(file, error, TFM_E_FORMAT,
+                      "header does not describe tensors: too many brackets or numbers, or nested lists");
     const tfm_status status = tfm_json_read(&file->header, text, JSON_ALLOW_NUL, &fault);
     if (status == TFM_OK) return TFM_OK;
     if (status == TFM_E_NOMEM)

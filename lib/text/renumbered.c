@@ -48,6 +48,7 @@ bool tfm_renumbered_language(const tfm_tokenizer *tokenizer, tfm_text *line, tfm
 
     if (!tfm_is_renumbered(tokenizer) || line->size <= size || memcmp(line->data, ">>", 2)) return false;
     while (size < line->size && line->data[size] != ' ' && memcmp(line->data + size - 2, "<<", 2)) size++;
+    if (memcmp(line->data + size - 2, "<<", 2)) return false;
     *token = (tfm_token){.text = {line->data, size}};
     token->id = tfm_vocab_find(&tokenizer->vocab, token->text, nothing);
     if (token->id == TFM_VOCAB_NONE) return false;

@@ -22,7 +22,7 @@ static size_t longest_rule(const tfm_spm_rules *rules, tfm_text text, tfm_text *
     const size_t n = rules->units.size / 4;
     size_t longest = 0, at = n ? offset(unit(rules, 0)) : 0;
 
-    for (size_t i = 0; i < text.size; i++) {
+    for (size_t i = 0; i < text.size && i < n; i++) { /* no way is longer, but for a circle */
         const unsigned char byte = (unsigned char)text.data[i];
         at ^= byte;
         if (at >= n) break;

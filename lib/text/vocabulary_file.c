@@ -173,7 +173,7 @@ static tfm_status read_lines(reader *r)
     const size_t mark = 3; /* "---" begins a document */
     tfm_status status = TFM_OK;
 
-    if (r->rest.size > mark && !memcmp(r->rest.data, "---", mark) && strchr("\r\n", r->rest.data[mark]))
+    if (r->rest.size > mark && !memcmp(r->rest.data, "---", mark) && memchr("\r\n", r->rest.data[mark], 2))
         r->rest = tfm_text_from(r->rest, mark);
     while (status == TFM_OK) {
         skip(r, " \r\n");
