@@ -125,7 +125,8 @@ typedef struct tfm_tokenizer_options {
     uint32_t struct_size;           /* set by the _init function: how many bytes the caller knows                     */
     uint32_t kind;                  /* TFM_TOKENIZER_*; default BPE                                                   */
     uint32_t vocab_size;            /* BPE: entries wanted, specials and 256 bytes included; 260..2^24, default 8000.
-                                       Word-piece: about how many, 3..2^24; a least count of each decides */
+                                       Word-piece: about how many, 3..2^24; a least count of each decides, and
+                                       none is longer than 255 bytes */
     uint32_t merges;                /* subword-nmt: merge operations; default 10000. The vocabulary is what they
                                        leave */
     uint32_t min_frequency;         /* a pair seen less often is not merged; >= 1, default 2                          */
@@ -180,7 +181,8 @@ TFM_API tfm_status tfm_tokenizer_import(tfm_tokenizer **out, const char *codes_p
  * to characters. NULL, with a threshold of 0: nothing changes here.
  * glossaries: n_glossaries (in all at most 1024) words without spaces, not patterns, each of which stays whole
  * wherever it occurs; they are cut out of a word in the order given, and a later one also out of an earlier one. They
- * are added to those that the tokenizer has, and to the vocabulary, as word and as "word@@". NULL with 0: none.
+ * are added to those that the tokenizer has, and all of them to the vocabulary, as word and as "word@@". NULL with 0:
+ * none.
  * out: owned by the caller, NULL on failure; nothing else is kept. allocator NULL: malloc; it must outlive *out.
  * returns TFM_OK, TFM_E_INVALID (another kind, a glossary that is empty, has a space or is there twice), TFM_E_IO,
  *         TFM_E_FORMAT (no such file, or no token is left of it, or text that is not UTF-8), TFM_E_NOMEM. since 0.2

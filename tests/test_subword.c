@@ -191,6 +191,10 @@ START_TEST(glossaries_are_in_the_vocabulary)
     more = restricted(kept, NULL, 0, &(tfm_text)LITERAL("xyz"), 1);
     require(more, "<url>xyz abcd", "<url>@@ xyz abcd");
     tfm_tokenizer_free(more);
+    more = restricted(kept, "abcd 1\n", 0, NULL, 0); /* another vocabulary has them too */
+    ck_assert_uint_eq(tfm_tokenizer_vocab_size(more), 4 + 1 + 3);
+    require_reversed(more, TEXT("<url> abcd<url>"));
+    tfm_tokenizer_free(more);
     tfm_tokenizer_free(kept);
     tfm_tokenizer_free(t);
 }

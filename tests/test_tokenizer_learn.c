@@ -59,6 +59,16 @@ START_TEST(a_small_corpus_gives_a_small_vocabulary_and_a_warning)
     ck_assert_ok(tfm_tokenizer_learn(&t, &o, corpus, CORPUS, &error), error);
     ck_assert(strstr(message, "10000 were asked for"));
     tfm_tokenizer_free(t);
+    o.kind = TFM_TOKENIZER_WORDPIECE;
+    ck_assert_ok(tfm_tokenizer_learn(&t, &o, corpus, CORPUS, &error), error);
+    ck_assert_uint_lt(tfm_tokenizer_vocab_size(t), 290);
+    ck_assert(strstr(message, "300 were asked for: no piece is left that occurs 1 times"));
+    tfm_tokenizer_free(t);
+    message[0] = '\0';
+    o.vocab_size = 50; /* met, roughly */
+    ck_assert_ok(tfm_tokenizer_learn(&t, &o, corpus, CORPUS, &error), error);
+    ck_assert_str_eq(message, "");
+    tfm_tokenizer_free(t);
 }
 END_TEST
 
@@ -76,6 +86,11 @@ START_TEST(a_vocabulary_larger_than_the_corpus_supports_is_an_error_when_strict)
     o.kind = TFM_TOKENIZER_SUBWORD_NMT;
     ck_assert_status(tfm_tokenizer_learn(&t, &o, corpus, CORPUS, &error), TFM_E_INVALID, error);
     ck_assert(strstr(error.message, "merges is 10000, but the text supports only "));
+    o.kind = TFM_TOKENIZER_WORDPIECE;
+    ck_assert_status(tfm_tokenizer_learn(&t, &o, corpus, CORPUS, &error), TFM_E_INVALID, error);
+    ck_assert_ptr_null(t);
+    ck_assert(strstr(error.message, "vocab_size is 8000, but the text supports only "));
+    o.kind = TFM_TOKENIZER_SUBWORD_NMT;
     o.merges = 5;
     ck_assert_ok(tfm_tokenizer_learn(&t, &o, corpus, CORPUS, &error), error);
     tfm_tokenizer_free(t);

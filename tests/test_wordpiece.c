@@ -165,6 +165,34 @@ START_TEST(c06_the_order_of_lines_does_not_matter)
 }
 END_TEST
 
+/* Words of 254 letters, which with its end is the longest token, and of 300 of two bytes each, which is none. */
+START_TEST(tokens_have_a_longest_size)
+{
+    char line[254 + 1 + 600];
+    uint32_t random = 1;
+    size_t longest = 0;
+
+    for (size_t i = 0; i < sizeof line; i += 1 + (i > 254)) {
+        random = random * 1103515245u + 12345;
+        const char letter = (char)(random >> 16 & 15);
+        if (i < 254) line[i] = (char)('a' + letter);
+        else if (i > 254) line[i] = '\xC3', line[i + 1] = (char)(0xA0 + letter);
+        else line[i] = ' ';
+    }
+    tfm_text copies[1000]; /* so many that no least count leaves the long ones out */
+    for (size_t i = 0; i < 1000; i++) copies[i] = (tfm_text){line, sizeof line};
+    tfm_tokenizer *t = learn(TFM_TOKENIZER_WORDPIECE, 60, copies, 1000);
+    for (int32_t id = 0; id < (int32_t)tfm_tokenizer_vocab_size(t); id++) {
+        const tfm_text token = tfm_tokenizer_token(t, id);
+        ck_assert_uint_le(token.size, 255);
+        ck_assert_uint_eq(tfm_utf8_check(token), SIZE_MAX);
+        if (token.size > longest) longest = token.size;
+    }
+    ck_assert_uint_eq(longest, 255);
+    tfm_tokenizer_free(t);
+}
+END_TEST
+
 static void require_equal(const tfm_tokenizer *a, const tfm_tokenizer *b)
 {
     tfm_buffer x = {.allocator = tfm_allocator_or_default(NULL)}, y = x;
@@ -327,6 +355,7 @@ static Suite *suite(void)
     tcase_add_test(c, escapes_are_undone);
     tcase_add_test(c, c01_c03_c04_every_text_comes_back);
     tcase_add_test(c, c06_the_order_of_lines_does_not_matter);
+    tcase_add_test(c, tokens_have_a_longest_size);
     tcase_add_loop_test(c, c05_files_keep_it, 0, 2);
     tcase_add_loop_test(c, bad_files_are_refused, 0, sizeof bad / sizeof *bad);
     tcase_add_loop_test(c, damaged_files_are_survived, 0, 3);

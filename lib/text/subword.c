@@ -87,6 +87,27 @@ static tfm_status read_entries(tfm_tokenizer *t, tfm_text file, uint32_t thresho
                     threshold);
 }
 
+static tfm_status add_if_new(tfm_tokenizer *t, tfm_text token, tfm_error *error)
+{
+    if (tfm_vocab_find(&t->vocab, token, nothing) != TFM_VOCAB_NONE) return TFM_OK;
+    return tfm_tokenizer_add_token(t, token, error);
+}
+
+/* As word and within one. */
+static tfm_status add_to_vocabulary(tfm_tokenizer *t, tfm_text glossary, tfm_error *error)
+{
+    tfm_buffer inside = {.allocator = t->allocator};
+    tfm_status status = add_if_new(t, glossary, error);
+
+    tfm_buffer_append(&inside, glossary.data, glossary.size);
+    tfm_buffer_append(&inside, CONTINUED, sizeof CONTINUED - 1);
+    if (status == TFM_OK && inside.bad)
+        status = tfm_fail(error, TFM_E_NOMEM, "no memory for a glossary of %zu bytes", glossary.size);
+    if (status == TFM_OK) status = add_if_new(t, (tfm_text){inside.data, inside.size}, error);
+    tfm_buffer_free(&inside);
+    return status;
+}
+
 tfm_status tfm_subword_read_vocabulary(tfm_tokenizer *tokenizer, tfm_text file, uint32_t threshold, tfm_error *error)
 {
     const size_t invalid = tfm_utf8_find_invalid(file);
@@ -102,28 +123,16 @@ tfm_status tfm_subword_read_vocabulary(tfm_tokenizer *tokenizer, tfm_text file, 
             status = tfm_fail(error, TFM_E_NOMEM, "no memory for a vocabulary");
     tfm_vocab_free(&old);
     if (status == TFM_OK) status = read_entries(tokenizer, file, threshold, error);
+    for (uint32_t i = 0; status == TFM_OK && i < tokenizer->glossaries.n; i++)
+        status = add_to_vocabulary(tokenizer, tfm_vocab_text(&tokenizer->glossaries, i), error);
     return status == TFM_OK ? tfm_subword_restrict(tokenizer, error) : status;
-}
-
-static tfm_status add_if_new(tfm_tokenizer *t, tfm_text token, tfm_error *error)
-{
-    if (tfm_vocab_find(&t->vocab, token, nothing) != TFM_VOCAB_NONE) return TFM_OK;
-    return tfm_tokenizer_add_token(t, token, error);
 }
 
 tfm_status tfm_subword_keep_whole(tfm_tokenizer *tokenizer, tfm_text glossary, tfm_error *error)
 {
-    tfm_buffer inside = {.allocator = tokenizer->allocator};
-    tfm_status status = tfm_subword_add_glossary(tokenizer, glossary, error);
+    const tfm_status status = tfm_subword_add_glossary(tokenizer, glossary, error);
 
-    tfm_buffer_append(&inside, glossary.data, glossary.size);
-    tfm_buffer_append(&inside, CONTINUED, sizeof CONTINUED - 1);
-    if (status == TFM_OK && inside.bad)
-        status = tfm_fail(error, TFM_E_NOMEM, "no memory for a glossary of %zu bytes", glossary.size);
-    if (status == TFM_OK) status = add_if_new(tokenizer, glossary, error);
-    if (status == TFM_OK) status = add_if_new(tokenizer, (tfm_text){inside.data, inside.size}, error);
-    tfm_buffer_free(&inside);
-    return status;
+    return status == TFM_OK ? add_to_vocabulary(tokenizer, glossary, error) : status;
 }
 
 /* -------------------------------------------------------------------------------------------- word to tokens ---- */

@@ -171,14 +171,13 @@ static tfm_status add_merges(tfm_tokenizer *t, tfm_vocab *pieces, const tfm_coun
 }
 
 /* Fewer than asked for: an error or a warning, as the options say. */
-static tfm_status ran_out(const tfm_tokenizer_options *o, const char *what, size_t got, uint32_t wanted,
-                          tfm_error *error)
+static tfm_status ran_out(const tfm_tokenizer_options *o, const char *what, size_t got, uint32_t wanted, const char *of,
+                          uint32_t times, tfm_error *error)
 {
     if (o->strict_size)
-        return tfm_fail(error, TFM_E_INVALID,
-                        "%s is %u, but the text supports only %zu: no further pair occurs %u times", what, wanted, got,
-                        o->min_frequency);
-    warn(o, "%s is %zu, %u were asked for: no pair is left that occurs %u times", what, got, wanted, o->min_frequency);
+        return tfm_fail(error, TFM_E_INVALID, "%s is %u, but the text supports only %zu: no further %s occurs %u times",
+                        what, wanted, got, of, times);
+    warn(o, "%s is %zu, %u were asked for: no %s is left that occurs %u times", what, got, wanted, of, times);
     return TFM_OK;
 }
 
@@ -190,8 +189,18 @@ static tfm_status learn_reversible(tfm_tokenizer *t, const tfm_tokenizer_options
 
     if (status == TFM_OK) status = add_merges(t, &t->vocab, words, &limits, error);
     if (status == TFM_OK && t->vocab.n < options->vocab_size)
-        status = ran_out(options, "vocab_size", t->vocab.n, options->vocab_size, error);
+        status = ran_out(options, "vocab_size", t->vocab.n, options->vocab_size, "pair", options->min_frequency, error);
     return status;
+}
+
+static tfm_status learn_wordpieces(tfm_tokenizer *t, const tfm_tokenizer_options *options, const tfm_counts *words,
+                                   tfm_error *error)
+{
+    bool few;
+    const tfm_status status = tfm_wordpiece_learn(t, words, options->vocab_size, &few, error);
+
+    if (status != TFM_OK || !few) return status;
+    return ran_out(options, "vocab_size", t->vocab.n, options->vocab_size, "piece", 1, error);
 }
 
 static tfm_status learn_subword(tfm_tokenizer *t, const tfm_tokenizer_options *options, const tfm_counts *words,
@@ -202,7 +211,7 @@ static tfm_status learn_subword(tfm_tokenizer *t, const tfm_tokenizer_options *o
 
     if (status == TFM_OK) status = add_merges(t, &t->pieces, words, &limits, error);
     if (status == TFM_OK && t->bpe.n < options->merges)
-        status = ran_out(options, "merges", t->bpe.n, options->merges, error);
+        status = ran_out(options, "merges", t->bpe.n, options->merges, "pair", options->min_frequency, error);
     return status == TFM_OK ? add_tokens(t, words, error) : status;
 }
 
@@ -222,8 +231,7 @@ static tfm_status build(tfm_tokenizer *t, const tfm_tokenizer_options *options, 
         status = tfm_fail(error, TFM_E_INVALID, "no text: there is no word in the %zu lines", n_lines);
     if (status == TFM_OK) {
         if (codes.data) status = add_tokens(t, &words, error);
-        else if (t->kind == TFM_TOKENIZER_WORDPIECE)
-            status = tfm_wordpiece_learn(t, &words, options->vocab_size, error);
+        else if (t->kind == TFM_TOKENIZER_WORDPIECE) status = learn_wordpieces(t, options, &words, error);
         else if (t->kind == TFM_TOKENIZER_BPE) status = learn_reversible(t, options, &words, error);
         else status = learn_subword(t, options, &words, error);
     }

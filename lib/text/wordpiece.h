@@ -38,8 +38,10 @@ tfm_status tfm_wordpiece_write(const tfm_tokenizer *tokenizer, tfm_buffer *out, 
 
 /*
  * Learns tokens from words: those that occur at least so many times, where that number is found by bisection between 1
- * and 1000, so that there are about target of them. As tensor2tensor's build_to_target_size() with four passes each.
+ * and 1000, so that there are about target of them. As tensor2tensor's build_to_target_size() with four passes each and
+ * a max_subtoken_length of 255 bytes. *few: even those that occur once are not about target.
  */
-tfm_status tfm_wordpiece_learn(tfm_tokenizer *tokenizer, const tfm_counts *words, uint32_t target, tfm_error *error);
+tfm_status tfm_wordpiece_learn(tfm_tokenizer *tokenizer, const tfm_counts *words, uint32_t target, bool *few,
+                               tfm_error *error);
 
 #endif

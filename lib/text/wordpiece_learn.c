@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 enum { PASSES = 4, MOST_COUNT = 1000 };
+enum { LONGEST = 255 }; /* bytes of a token: without a bound the substrings of a long word take memory by its cube */
 
 static const tfm_text nothing;
 static const char escapes[] = "\\_u;0123456789";
@@ -71,7 +72,7 @@ static void see_token(void *user, const tfm_token *token)
     learner *l = user;
     const tfm_text rest = {token->text.data, l->left};
 
-    for (size_t size = 1; !l->bad && size <= rest.size; size++)
+    for (size_t size = 1; !l->bad && size <= rest.size && size <= LONGEST; size++)
         if (size == rest.size || (rest.data[size] & 0xC0) != 0x80) l->bad = !add_seen(l, (tfm_text){rest.data, size});
     l->left -= token->text.size;
 }
@@ -191,6 +192,12 @@ static uint32_t distance(uint32_t a, uint32_t b)
     return a < b ? b - a : a - b;
 }
 
+/* Within a hundredth. */
+static bool is_near(uint32_t n, uint32_t target)
+{
+    return (uint64_t)distance(n, target) * 100 < target;
+}
+
 /* The least count whose tokens come nearest to target, of those that bisection tries; of equals the first. 0: no
  * memory. */
 static uint64_t find_least(learner *l, uint32_t target)
@@ -203,13 +210,14 @@ static uint64_t find_least(learner *l, uint32_t target)
         if (!build(l, least)) return 0;
         const uint32_t n = l->tokens.n, far = distance(n, target);
         if (far < nearest) best = least, nearest = far;
-        if ((uint64_t)far * 100 < target || low >= high || least < 2) return best;
+        if (is_near(n, target) || low >= high || least < 2) return best;
         if (n > target) low = least + 1;
         else high = least - 1;
     }
 }
 
-tfm_status tfm_wordpiece_learn(tfm_tokenizer *tokenizer, const tfm_counts *words, uint32_t target, tfm_error *error)
+tfm_status tfm_wordpiece_learn(tfm_tokenizer *tokenizer, const tfm_counts *words, uint32_t target, bool *few,
+                               tfm_error *error)
 {
     learner l = {.allocator = tokenizer->allocator, .words = words};
     tfm_status status = TFM_OK;
@@ -221,6 +229,7 @@ tfm_status tfm_wordpiece_learn(tfm_tokenizer *tokenizer, const tfm_counts *words
         status = tfm_fail(error, TFM_E_NOMEM, "no memory to learn from %u distinct words", words->strings.n);
     for (uint32_t i = 0; status == TFM_OK && i < l.tokens.n; i++)
         status = tfm_tokenizer_add_token(tokenizer, tfm_vocab_text(&l.tokens, i), error);
+    *few = least == 1 && l.tokens.n < target && !is_near(l.tokens.n, target);
     tfm_vocab_free(&l.tokens);
     tfm_vocab_free(&l.alphabet);
     return status;
