@@ -11,7 +11,7 @@ class TokenizerOptions(TypedDict, total=False):
 
     kind: TokenizerKind; default BPE
     vocab_size: BPE: entries wanted, specials and 256 bytes included; 260..2^24, default 8000. Word-piece: about how
-        many, 3..2^24; a least count of each decides
+        many, 3..2^24; a least count of each decides, and none is longer than 255 bytes
     merges: subword-nmt: merge operations; default 10000. The vocabulary is what they leave
     min_frequency: a pair seen less often is not merged; >= 1, default 2
     replace_invalid: 0: invalid UTF-8 is an error naming the line; 1: U+FFFD replaces it; default 0
@@ -230,11 +230,12 @@ class TrainerOptions(TypedDict, total=False):
     valid_every: steps between validations; 0: each epoch (default)
     valid_bleu: nonzero: translate the validation source too (beam 4, alpha 0.6); default 0
     patience: validations without a better criterion before the end; 0: never (default). The criterion is BLEU with
-        valid_bleu, else valid_nll
+        valid_bleu, else valid_nll. A validation at the end, where none is due, does not count
     checkpoint_path: "x" gives files x-STEP.ckpt; None: none. Copied
     checkpoint_steps: steps between checkpoints; 0: each epoch (default), or by time alone
     checkpoint_seconds: and seconds between them (6.1: 600); 0: not by time (default)
-    keep: how many of the latest checkpoints stay; older ones are deleted; 0: all; at most 1024, default 5
+    keep: how many of the latest checkpoints stay; older ones are deleted; 0: all; at most 1024, default 5. An end
+        between two of them writes one more, which is deleted when a resumed run writes its first
     rank: this trainer among n_ranks that share the work; below n_ranks, default 0
     n_ranks: 1..65536, default 1: batch i of the epoch goes to rank i mod n_ranks
     replace_invalid: nonzero: invalid UTF-8 becomes U+FFFD instead of an error; default 0
