@@ -155,6 +155,11 @@ printf 'drei\n\n%s\n' "$(seq -s "$(printf '\t')" 65)" > crowded.terms
 works "too many terms" "${translate[@]}" --input crowded --beam 16 --terms crowded.terms
 check "too many terms: every line is there" equal "$(wc -l < out) $(sed -n 3p out)" "3 zwei"
 check "too many terms: a warning" grep -q "crowded:3: translated without its terms: " err
+printf 'one 5 \342\202\254\n<\303\251>\0one <x>\n' > wide
+works "characters of several bytes" "${translate[@]}" --input wide --beam 24 --placeholder $'[0-9]+ [\342\202\254$]' --placeholder '<.>'
+check "characters of several bytes: whole" equal "$(sed -n 1p out | grep -o $'5 \342\202\254')" $'5 \342\202\254'
+check "characters of several bytes: one is one, and NUL ends nothing" equal \
+    "$(sed -n 2p out | grep -aoE $'<(x|\303\251)>' | sort | tr -d '\n')" $'<x><\303\251>'
 for pattern in "" "x*" '^'; do
     refused "placeholder of nothing: '$pattern'" 2 "matches the empty string" "${translate[@]}" --input two --placeholder "$pattern"
 done
@@ -180,6 +185,23 @@ refused "a layer that is not there" 1 "alignment_layer is 9" "${translate[@]}" -
 works "token scores" "${translate[@]}" --input two --token-scores --scores --alpha 0
 check "token scores add up" awk -F '\t| \\|\\|\\| ' '{ n = split($3, t, " "); s = 0; for (i = 1; i <= n; i++) s += t[i]; d = s - $1
     if (n < 2 || d * d > 1e-8) exit 1 }' out
+# A model of huge weights has scores of some 40 digits.
+python3 - << 'END'
+import json, struct
+data = bytearray(open("m", "rb").read())
+size, = struct.unpack("<Q", data[:8])
+for name, tensor in json.loads(data[8:8 + size]).items():
+    if name.startswith("decoder.layers.0.feedforward.norm"):
+        begin, end = (8 + size + at for at in tensor["data_offsets"])
+        values = struct.unpack(f"<{(end - begin) // 4}f", data[begin:end])
+        data[begin:end] = struct.pack(f"<{len(values)}f", *(1e36 * v for v in values))
+open("huge", "wb").write(data)
+END
+head -n 1 en > lone
+printf '%s\n' {a..z}{a..z} | head -n 40 | paste -s -d '' > letters
+works "huge scores" "$tfm" translate --model huge --skip-checksum --input lone --prefixes letters --max-extra 100 --token-scores
+check "huge scores: one of each token" awk '{ sub(/.* \|\|\| /, ""); for (i = 1; i <= NF; i++) if (length($i) > 40) n++ }
+    END { exit !(NF >= 80 && n > 40) }' out
 
 # Text as it grows is the text.
 for options in "--beam 1" "--beam 4" "--temperature 2 --seed 5" "--beam 3 --alignment --token-scores" "--max-source 6" \

@@ -110,7 +110,7 @@ static int encode_pieces(converter *c, tfm_text line)
         if (c->text_size <= c->text_capacity) break;
         memory_grow(&c->text, &c->text_capacity, c->text_size, 1);
     }
-    text_writer_line(&c->output, "", (tfm_text){c->text, c->text_size}, "");
+    text_writer_line(&c->output, (tfm_text){c->text, c->text_size});
     return EXIT_SUCCESS;
 }
 
@@ -148,7 +148,7 @@ static int normalize(converter *c, tfm_text line)
         if (c->text_size <= c->text_capacity) break;
         memory_grow(&c->text, &c->text_capacity, c->text_size, 1);
     }
-    text_writer_line(&c->output, "", (tfm_text){c->text, c->text_size}, "");
+    text_writer_line(&c->output, (tfm_text){c->text, c->text_size});
     return EXIT_SUCCESS;
 }
 
@@ -200,7 +200,7 @@ static int decode_ids(converter *c)
         if (c->text_size <= c->text_capacity) break;
         memory_grow(&c->text, &c->text_capacity, c->text_size, 1);
     }
-    text_writer_line(&c->output, "", (tfm_text){c->text, c->text_size}, "");
+    text_writer_line(&c->output, (tfm_text){c->text, c->text_size});
     return EXIT_SUCCESS;
 }
 
@@ -231,7 +231,7 @@ static int join_pieces(converter *c, tfm_text line)
         if (mark && (i + 2 == line.size || line.data[i + 2] == ' ')) i += 2;
         else c->text[c->text_size++] = line.data[i];
     }
-    text_writer_line(&c->output, "", (tfm_text){c->text, c->text_size}, "");
+    text_writer_line(&c->output, (tfm_text){c->text, c->text_size});
     return EXIT_SUCCESS;
 }
 

@@ -59,7 +59,7 @@ static int convert_line(word_stream *s, const tfm_pretokenize_options *options, 
         if (size <= s->capacity) break;
         memory_grow(&s->text, &s->capacity, size, 1);
     }
-    text_writer_line(&s->output, "", (tfm_text){s->text, size}, "");
+    text_writer_line(&s->output, (tfm_text){s->text, size});
     return EXIT_SUCCESS;
 }
 

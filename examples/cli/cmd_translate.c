@@ -142,30 +142,23 @@ typedef struct translation {
     size_t call_done;
     links links;
     size_t shown; /* bytes of the line that is being written, with --stream */
-    char *suffix; /* of the line that is being written */
-    size_t suffix_capacity;
     samples latencies; /* seconds of each sentence until it was done, with --stats */
     tfm_error error;
 } translation;
 
 /* What follows the text: " ||| link ..." of words, " ||| score" of an n-best list, " ||| log-probability ..." of the
  * tokens. */
-static const char *suffix_of(translation *t, size_t sentence, size_t rank)
+static void write_suffix(translation *t, size_t sentence, size_t rank)
 {
-    size_t n, used = 0;
+    size_t n;
     const float *scores = tfm_decoder_token_scores(t->decoder, sentence, rank, &n);
     size_t m, n_source;
     const float *weights = tfm_decoder_alignment(t->decoder, sentence, rank, TFM_ALIGNMENT_WORDS, &m, &n_source);
-    const char *pairs = t->args->links.wanted ? links_text(&t->links, weights, m, n_source) : "";
-    memory_grow(&t->suffix, &t->suffix_capacity, 64 + strlen(pairs) + 32 * n, 1);
-    t->suffix[0] = '\0';
-    if (t->args->links.wanted) used += (size_t)sprintf(t->suffix, " ||| %s", pairs);
-    if (t->args->n_best)
-        used += (size_t)sprintf(t->suffix + used, " ||| %.6f", tfm_decoder_score(t->decoder, sentence, rank));
-    if (t->args->token_scores) used += (size_t)sprintf(t->suffix + used, " |||");
-    for (size_t i = 0; t->args->token_scores && i < n; i++)
-        used += (size_t)sprintf(t->suffix + used, " %.6f", (double)scores[i]);
-    return t->suffix;
+    FILE *to = t->output.file;
+    if (t->args->links.wanted) fprintf(to, " ||| %s", links_text(&t->links, weights, m, n_source));
+    if (t->args->n_best) fprintf(to, " ||| %.6f", tfm_decoder_score(t->decoder, sentence, rank));
+    if (t->args->token_scores) fprintf(to, " |||");
+    for (size_t i = 0; t->args->token_scores && i < n; i++) fprintf(to, " %.6f", (double)scores[i]);
 }
 
 /* Says what was not translated as it stands. */
@@ -205,13 +198,14 @@ static int32_t show(void *user, const tfm_partial *partial)
 
 static void write_sentence(translation *t, size_t i)
 {
-    char before[64] = "";
+    FILE *to = t->output.file;
     const size_t count = tfm_decoder_count(t->decoder, i), wanted = t->args->n_best ? t->args->n_best : 1;
     for (size_t rank = 0; rank < count && rank < wanted; rank++) {
-        if (t->args->n_best) snprintf(before, sizeof before, "%llu ||| ", (unsigned long long)t->sentences);
-        else if (t->args->scores) snprintf(before, sizeof before, "%.6f\t", tfm_decoder_score(t->decoder, i, rank));
-        const tfm_text text = not_shown(t, tfm_decoder_text(t->decoder, i, rank));
-        text_writer_line(&t->output, before, text, suffix_of(t, i, rank));
+        if (t->args->n_best) fprintf(to, "%llu ||| ", (unsigned long long)t->sentences);
+        else if (t->args->scores) fprintf(to, "%.6f\t", tfm_decoder_score(t->decoder, i, rank));
+        text_writer_text(&t->output, not_shown(t, tfm_decoder_text(t->decoder, i, rank)));
+        write_suffix(t, i, rank);
+        putc('\n', to);
     }
     note_limits(t, i);
     t->tokens += tfm_decoder_ids(t->decoder, i, 0).size;
@@ -274,7 +268,7 @@ static tfm_status translate_line(translation *t, size_t i)
                          (t->args->terms && t->n_terms[i] ? WITHOUT_TERMS : 0);
     tfm_status status = translate_lines(t, i, 1, 0);
     const tfm_error first = t->error;
-    for (unsigned without = 1; status == TFM_E_INVALID && without <= has; without++) {
+    for (unsigned without = 1; (status == TFM_E_INVALID || status == TFM_E_FORMAT) && without <= has; without++) {
         if (without & ~has) continue;
         status = translate_lines(t, i, 1, without);
         if (!status && t->uncontrolled++ < WARNINGS)
@@ -457,7 +451,6 @@ static int run(void *place, const string_list *operands)
     if (!code) count_limits(&t);
     if (!code && args->stats) print_stats(&t);
     samples_free(&t.latencies);
-    free(t.suffix);
     links_free(&t.links);
     text_reader_free(&t.input);
     text_reader_free(&t.prefixes);

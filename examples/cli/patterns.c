@@ -3,6 +3,7 @@
 
 #include "console.h"
 
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@ static bool matches_nothing(const regex_t *r)
 int patterns_compile(patterns *p, const string_list *list)
 {
     size_t room = 0;
+    setlocale(LC_CTYPE, "C.UTF-8"); /* for regcomp() and regexec(): characters, not bytes */
     memory_grow(&p->items, &room, list->size, sizeof *p->items);
     for (; p->size < list->size; p->size++) {
         const char *text = list->items[p->size];
@@ -58,13 +60,15 @@ static void add_match(matches *to, size_t from, tfm_text text)
     to->times[i]++;
 }
 
+/* A line may hold NUL, which ends what regexec() reads. */
 size_t patterns_find(const patterns *p, matches *to, tfm_text line)
 {
     const size_t before = to->texts.size;
     char *copy = memory_copy(line.data, line.size);
     regmatch_t m;
-    for (const char *at = copy; (m = first_match(p, at, at > copy ? REG_NOTBOL : 0)).rm_so >= 0; at += m.rm_eo)
-        add_match(to, before, (tfm_text){at + m.rm_so, (size_t)(m.rm_eo - m.rm_so)});
+    for (const char *at = copy; at <= copy + line.size; at += strlen(at) + 1)
+        for (; (m = first_match(p, at, at > copy ? REG_NOTBOL : 0)).rm_so >= 0; at += m.rm_eo)
+            add_match(to, before, (tfm_text){at + m.rm_so, (size_t)(m.rm_eo - m.rm_so)});
     free(copy);
     return to->texts.size - before;
 }

@@ -279,11 +279,9 @@ void text_writer_text(text_writer *w, tfm_text text)
     for (size_t i = 0; i < text.size; i++) putc(text.data[i] == '\n' ? ' ' : text.data[i], w->file);
 }
 
-void text_writer_line(text_writer *w, const char *prefix, tfm_text text, const char *suffix)
+void text_writer_line(text_writer *w, tfm_text text)
 {
-    fputs(prefix, w->file);
     text_writer_text(w, text);
-    fputs(suffix, w->file);
     putc('\n', w->file);
 }
 

@@ -62,8 +62,7 @@ typedef struct text_writer {
 bool text_writer_open(text_writer *w, const char *path);
 /* Text of a line, in which a '\n' becomes a space. */
 void text_writer_text(text_writer *w, tfm_text text);
-/* One line, or what is left of it. */
-void text_writer_line(text_writer *w, const char *prefix, tfm_text text, const char *suffix);
+void text_writer_line(text_writer *w, tfm_text text);
 bool text_writer_flush(text_writer *w);
 /* commit false: after a failure already reported; what was written stays in FILE.part. Returns commit, or false. */
 bool text_writer_close(text_writer *w, bool commit);
