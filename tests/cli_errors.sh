@@ -40,6 +40,32 @@ refused "files without partner" 2 "2 --src but 1 --tgt" "${train[@]}" m --src en
 refused "validation without partner" 2 "1 --valid-src but 0" "${train[@]}" m --valid-src en
 refused "patience without validation" 2 "--valid-src" "${train[@]}" m --patience 3
 refused "merges of the other kind" 2 "--merges is for" "${train[@]}" m --merges 3
+cp en other.en
+for option in src tgt valid-src valid-tgt; do
+    files=(--src en --tgt de --valid-src en --valid-tgt de "--$option" other.en)
+    if [ "${option#valid-}" = "$option" ]; then files+=("--$([ "$option" = src ] && echo tgt || echo src)" other.en); fi
+    refused "--$option as log" 2 "--log is other.en, the file of --" "$tfm" train "${files[@]}" --model m --log other.en
+    refused "--$option as model" 2 "--model is ./other.en, the file of --" "$tfm" train "${files[@]}" --model ./other.en
+done
+check "the text is still there" cmp en other.en
+refused "one name for model and log" 2 "--model is t.tfm, the file of --log" "${train[@]}" t.tfm --log t.tfm
+refused "one name for tokenizer and codes" 2 "--output is t.tok, the file of --codes" \
+    "$tfm" tokenizer learn --kind subword-nmt --input en -o t.tok --codes t.tok
+refused "the text as tokenizer" 2 "--output is en, the file of --input" "$tfm" tokenizer learn --input de --input en -o en
+cp de log.txt
+refused "a text as log" 1 "log.txt holds something else than rows of 'event,step,...'" "${train[@]}" m --quiet --vocab-size 262 \
+    --steps 1 --log log.txt
+check "a text as log: it stays" cmp de log.txt
+refused "no name for a model" 1 "empty name" "${train[@]}" ''
+refused "no name for a log" 1 "empty name" "${train[@]}" m --log ''
+refused "no steps" 2 "--steps is '0', not a whole number in 1" "${train[@]}" m --steps 0
+refused "a side of no dropout" 2 "--bpe-dropout-side is for --bpe-dropout" "${train[@]}" m --bpe-dropout-side source
+refused "a tokenizer and a kind of it" 2 "--tokenizer is for learning .* t gives one" "${train[@]}" m --tokenizer-file t --tokenizer wordpiece
+refused "codes and another kind" 2 "--tokenizer is for learning .* c gives one" "${train[@]}" m --codes c --tokenizer wordpiece
+refused "a seed of no dropout" 2 "--seed is for --bpe-dropout" "$tfm" tokenizer encode --tokenizer-file t --seed 3
+refused "empty standard input: a corpus" 1 "^tfm: standard input is empty" "$tfm" train --src - --tgt empty --model m
+refused "empty standard input: translations" 1 "^tfm: standard input is empty" "$tfm" evaluate --hyp - --ref empty
+refused "empty standard input: text" 1 "^tfm: standard input is empty" "$tfm" tokenizer learn --input - -o t.tok
 refused "two tokenizers" 2 "exclude" "${train[@]}" m --codes c --tokenizer-file t
 refused "n-best beyond the beam" 2 "--nbest is 5.*--beam 4" "$tfm" translate --model m --nbest 5
 

@@ -60,7 +60,7 @@ works "fine-tuning" "${tune[@]}" --model tuned --steps 5 --lr-scale 0.1 --log tu
 check "fine-tuning goes on from what was learned" awk -F, '
     $1 == "step" { if (FILENAME == "a.csv") last = $6; else if (!first) first = $6 }
     END { exit !(first < last + 0.3) }' a.csv tuned.csv
-for option in "--preset tiny" "--set d_model=32" "--tokenizer wordpiece" "--vocab-size 300" "--codes x" "--tokenizer-file a"; do
+for option in "--preset tiny" "--set d_model=32" "--tokenizer wordpiece" "--vocab-size 300" "--codes c" "--tokenizer-file a"; do
     # shellcheck disable=SC2086 # an option and its value
     refused "fine-tuning with $option" 2 "--init gives the tokenizer and the shape" "${tune[@]}" --model x --steps 2 $option
 done
@@ -77,6 +77,9 @@ works "half a training" "${train[@]}" --model half --steps 13 --log half.csv
 works "the other half" "${train[@]}" --model half --steps 20 --resume --log half.csv
 check "c17 a resumed training: the same bits" cmp a half
 check "a resumed log goes on" equal "$(grep ^step, half.csv | cut -d , -f 2 | tr '\n' ' ')" "$(seq 20 | tr '\n' ' ')"
+printf 'step,21,1' >> half.csv
+works "after a cut" "${train[@]}" --model half --steps 21 --resume --log half.csv
+check "after a cut: the next row is whole" equal "$(grep -c '^step,21,.*,,,$' half.csv)" 1
 check "a resumed log has one header" equal "$(grep -c ^event, half.csv)" 1
 refused "other data" 1 "." "$tfm" train --src de --tgt en "${small[@]}" --model half --steps 25 --resume --quiet
 

@@ -19,12 +19,29 @@ check "files: nothing else is left" test ! -e result.part
 check "statistics" grep -Eq "^loaded in .* 42 sentences and [0-9]+ tokens in .* sentences/s, .* tokens/s" err
 check "statistics: latency and memory" grep -Eq "^a sentence took [0-9.]+ ms \(median\), [0-9.]+ ms \(95 %\), [0-9.]+ ms \(99 %\); at most [0-9.]+ MB" err
 check "statistics: phases" grep -Eq "^  decoder steps +[1-9]" err
+mkdir far && echo old > far/real && ln -s far/real link && ln -s nowhere/at/all dangling
+works "a link" "${translate[@]}" --input en --output link
+check "a link: stays one, and its file is written" cmp far/real plain
+check "a link: stays" test -L link
+refused "a link to nowhere" 1 "cannot follow the link dangling" "${translate[@]}" --input en --output dangling
+refused "no name" 1 "empty name" "${translate[@]}" --input en --output ''
+cp en input.en
+refused "the input as output" 2 "--output is ./input.en, the file of --input" "${translate[@]}" --input input.en --output ./input.en
+ln input.en second.en
+refused "the input by another name" 2 "--output is second.en" "${translate[@]}" --input input.en --output second.en
+refused "the model as output" 2 "--output is m, the file of --model" "${translate[@]}" --input en --output m
 gzip < en > en.gz
 input=en.gz works "gzip on standard input" "${translate[@]}"
 check "gzip: the same text" cmp out plain
 sed 's/$/\r/' en > crlf
 input=crlf works "CRLF" "${translate[@]}"
 check "CRLF: the same text" cmp out plain
+{ printf '\357\273\277'; cat en; } > marked.en
+input=marked.en works "a byte order mark" "${translate[@]}"
+check "a byte order mark: the same text" cmp out plain
+gzip -k marked.en
+input=marked.en.gz works "a byte order mark in gzip" "${translate[@]}"
+check "a byte order mark in gzip: the same text" cmp out plain
 
 # c28, c05: every line has its line.
 printf '\n \none\n\nzzz-unknown' > odd

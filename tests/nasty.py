@@ -3,7 +3,8 @@
 
 Usage: nasty.py lines FOLDER       all lines of the collections, one after another, on standard output
        nasty.py check IN OUT       fails unless OUT has as many lines as IN and is UTF-8
-       nasty.py same IN OUT        and unless it is IN, with each invalid sequence replaced by U+FFFD; a line may end in CRLF
+       nasty.py same IN OUT        and unless it is IN, with each invalid sequence replaced by U+FFFD; a line may end in CRLF,
+                                   the first begin with a byte order mark
        nasty.py ids IN             fails when a line of ids has one that only the library may put there
 """
 import bz2
@@ -65,6 +66,7 @@ def main(what: str, *names: str) -> None:
                 sys.exit(f"line {number} has a control token: {line!r}")
         return
     given, got = split(names[0]), split(names[1])
+    given[:1] = [line.removeprefix(b"\xef\xbb\xbf") for line in given[:1]]
     if len(given) != len(got):
         sys.exit(f"{len(got)} lines for {len(given)}")
     for number, (before, after) in enumerate(zip(given, got), 1):

@@ -23,11 +23,12 @@ typedef struct attention_args {
 
 static const option_row rows[] = {
     {.kind = OPTION_HEADING, .help = "Options"},
-    {"model", "FILE", "of 'tfm train' or 'tfm quantize', or a checkpoint", OPTION_TEXT, .required = true, AT(model)},
+    {"model", "FILE", "of 'tfm train' or 'tfm quantize', or a checkpoint", OPTION_TEXT, .required = true, .file = 'r',
+     AT(model)},
     {"src-text", "TEXT", "the sentence that the model reads", OPTION_TEXT, .required = true, AT(src_text)},
     {"tgt-text", "TEXT", "the sentence that it writes; default: its own translation", OPTION_TEXT, AT(tgt_text)},
     {"out", "FILE", "FILE.html: a page, FILE.svg: a figure, FILE.json: the numbers", OPTION_TEXT, .letter = 'o',
-     .required = true, AT(out)},
+     .required = true, .file = 'w', AT(out)},
     {"kind", "all|encoder|decoder|cross",
      "self-attention of the encoder or of the decoder, or the decoder's on the source; a page opens with it and has them all, "
      "a figure shows one; default: all, the decoder's on the source first",

@@ -106,7 +106,7 @@ static int read_all(evaluation *e)
     if (!text_lines_read(&e->hyp, args->hyp, args->replace_invalid)) return EXIT_FAILURE;
     for (size_t r = 0; r < e->n_refs && !code; r++) code = read_beside(&e->refs[r], args->refs.items[r], e);
     if (!code && args->baseline) code = read_beside(&e->baseline, args->baseline, e);
-    if (!code && e->hyp.size == 0) return console_fail("%s is empty; there is nothing to judge", args->hyp);
+    if (!code && e->hyp.size == 0) return console_fail("%s is empty; there is nothing to judge", text_name(args->hyp));
     return code;
 }
 

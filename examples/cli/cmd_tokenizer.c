@@ -20,8 +20,9 @@ static const option_row learn_rows[] = {
     {"input", "FILE",
      "text, one sentence a line; give it several times for several files, both languages for instance; "
      "default: standard input",
-     OPTION_LIST, AT(input)},
-    {"output", "FILE", "the tokenizer, as plain text", OPTION_TEXT, .letter = 'o', .required = true, AT(output)},
+     OPTION_LIST, .file = 'r', AT(input)},
+    {"output", "FILE", "the tokenizer, as plain text", OPTION_TEXT, .letter = 'o', .required = true, .file = 'w',
+     AT(output)},
     {"kind", "bpe|subword-nmt|wordpiece",
      "bpe: raw text, and decoding gives back the very line; subword-nmt: text that is already "
      "split into words; wordpiece: raw text, the subwords of tensor2tensor",
@@ -33,7 +34,7 @@ static const option_row learn_rows[] = {
      AT(min_frequency)},
     {"codes", "FILE",
      "also write the merges as a subword-nmt codes file, or the pieces as a vocabulary file of tensor2tensor",
-     OPTION_TEXT, AT(codes)},
+     OPTION_TEXT, .file = 'w', AT(codes)},
     {"replace-invalid", NULL, "invalid UTF-8 becomes U+FFFD instead of an error", OPTION_FLAG, AT(replace_invalid)},
     {.kind = OPTION_END},
 };
@@ -45,7 +46,7 @@ static int read_inputs(const learn_args *args, text_lines *lines)
         if (!text_lines_read(lines, args->input.items[i], args->replace_invalid)) return EXIT_FAILURE;
     if (lines->size > 0) return EXIT_SUCCESS;
     return console_fail("%s is empty; there is nothing to learn from",
-                        args->input.size > 0 ? args->input.items[0] : "standard input");
+                        text_name(args->input.size > 0 ? args->input.items[0] : "-"));
 }
 
 static int check_learn(const learn_args *args)

@@ -46,7 +46,8 @@ static const option_row encode_rows[] = {
      "chance of each merge to be left out, as training with --bpe-dropout does; 1: single characters; for bpe and "
      "subword-nmt",
      OPTION_FLOAT, .high = 1, AT(dropout)},
-    {"seed", "N", "of --bpe-dropout; the same seed gives the same pieces", OPTION_U64, AT(seed)},
+    {"seed", "N", "of --bpe-dropout; the same seed gives the same pieces", OPTION_U64, .needs = "bpe-dropout",
+     AT(seed)},
     REPLACE_ROW,
     {.kind = OPTION_END},
 };

@@ -16,13 +16,13 @@ static const option_row rows[] = {
     {.kind = OPTION_HEADING, .help = "Options"},
     {"source", "FILE",
      "tokenizer for sources: of 'tfm tokenizer learn', a model, or a .model or .spm file of SentencePiece", OPTION_TEXT,
-     .required = true, AT(source)},
-    {"target", "FILE", "tokenizer for targets", OPTION_TEXT, .required = true, AT(target)},
+     .required = true, .file = 'r', AT(source)},
+    {"target", "FILE", "tokenizer for targets", OPTION_TEXT, .required = true, .file = 'r', AT(target)},
     {"source-vocabulary", "FILE",
      "ids for the pieces of a SentencePiece model: vocab.yml of Marian or vocab.json of Hugging Face; default: its own",
-     OPTION_TEXT, AT(source_vocabulary)},
-    {"target-vocabulary", "FILE", "the same for targets", OPTION_TEXT, AT(target_vocabulary)},
-    {"output", "FILE", "the new tokenizer", OPTION_TEXT, .letter = 'o', .required = true, AT(output)},
+     OPTION_TEXT, .file = 'r', AT(source_vocabulary)},
+    {"target-vocabulary", "FILE", "the same for targets", OPTION_TEXT, .file = 'r', AT(target_vocabulary)},
+    {"output", "FILE", "the new tokenizer", OPTION_TEXT, .letter = 'o', .required = true, .file = 'w', AT(output)},
     {.kind = OPTION_END},
 };
 

@@ -13,18 +13,19 @@
 static const option_row rows[] = {
     {.kind = OPTION_HEADING, .help = "Data"},
     {"src", "FILE", "source side, one sentence a line; give it several times to train on several files", OPTION_LIST,
-     .required = true, AT(src)},
+     .required = true, .file = 'r', AT(src)},
     {"tgt", "FILE",
      "target side: line i is the translation of line i of --src; as many times as --src, in the same order",
-     OPTION_LIST, .required = true, AT(tgt)},
-    {"valid-src", "FILE", "source side of sentences held out to watch the training", OPTION_LIST, AT(valid_src)},
-    {"valid-tgt", "FILE", "and their translations", OPTION_LIST, AT(valid_tgt)},
+     OPTION_LIST, .required = true, .file = 'r', AT(tgt)},
+    {"valid-src", "FILE", "source side of sentences held out to watch the training", OPTION_LIST, .file = 'r',
+     AT(valid_src)},
+    {"valid-tgt", "FILE", "and their translations", OPTION_LIST, .file = 'r', AT(valid_tgt)},
     {"max-length", "N", "pairs with more tokens than this on a side are skipped", OPTION_U32, AT(trainer.max_length)},
     {"replace-invalid", NULL, "invalid UTF-8 becomes U+FFFD instead of an error", OPTION_FLAG, AT(replace_invalid)},
 
     {.kind = OPTION_HEADING, .help = "Output"},
     {"model", "OUT", "file for the trained model, tokenizer included; written once, at the end", OPTION_TEXT,
-     .required = true, AT(model)},
+     .required = true, .file = 'w', AT(model)},
     {"checkpoint", "PREFIX", "checkpoints are PREFIX-STEP.ckpt; default: OUT-STEP.ckpt", OPTION_TEXT, AT(checkpoint)},
     {"checkpoint-every", "N", "steps between checkpoints; default: one each epoch", OPTION_U64,
      AT(trainer.checkpoint_steps)},
@@ -42,7 +43,7 @@ static const option_row rows[] = {
     {"restart", NULL, "start anew and delete the checkpoints of an earlier training of that name", OPTION_FLAG,
      AT(restart)},
     {"log", "FILE.csv", "one row for each step, epoch, validation and checkpoint; with --resume rows are added",
-     OPTION_TEXT, AT(log)},
+     OPTION_TEXT, .file = 'w', AT(log)},
     {"samples", "N",
      "at each validation, translations of N sentences of --valid-src go to FILE.samples.csv beside the log; 'tfm report' shows "
      "both",
@@ -64,7 +65,7 @@ static const option_row rows[] = {
      "and that of this file for targets: --tokenizer-file is then for sources alone, and embeddings are not shared "
      "between them (sharing=target) unless --set says so",
      OPTION_TEXT, AT(target_tokenizer_file)},
-    {"codes", "FILE", "use the merges of this subword-nmt file", OPTION_TEXT, AT(codes)},
+    {"codes", "FILE", "use the merges of this subword-nmt file", OPTION_TEXT, .file = 'r', AT(codes)},
 
     {.kind = OPTION_HEADING, .help = "Model"},
     {"preset", "NAME",
@@ -84,7 +85,7 @@ static const option_row rows[] = {
 
     {.kind = OPTION_HEADING, .help = "How long (the first limit reached ends the training)"},
     {"steps", "N", "updates of the weights; default 100000, or no limit when another one is given", OPTION_U64,
-     AT(steps)},
+     .low = 1, AT(steps)},
     {"epochs", "N", "passes over the data; default: no limit", OPTION_U64, AT(trainer.max_epochs)},
     {"max-time", "TIME", "of this run: seconds, or 90s, 20m, 2h; default: no limit", OPTION_SECONDS,
      AT(trainer.max_seconds)},

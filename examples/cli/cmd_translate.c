@@ -32,20 +32,21 @@ typedef struct translate_args {
 static const option_row rows[] = {
     {.kind = OPTION_HEADING, .help = "Files"},
     ENSEMBLE_ROWS(translate_args, models),
-    {"input", "FILE", "lines to translate, plain or gzip; default: standard input", OPTION_TEXT, AT(input)},
+    {"input", "FILE", "lines to translate, plain or gzip; default: standard input", OPTION_TEXT, .file = 'r',
+     AT(input)},
     {"prefixes", "FILE", "line i is how the translation of line i begins; an empty one leaves it open", OPTION_TEXT,
-     AT(prefixes)},
+     .file = 'r', AT(prefixes)},
     {"terms", "FILE",
      "line i has words or phrases that must appear in the translation of line i as whole words, in this form, separated "
      "by tabs; use a beam wider than their tokens",
-     OPTION_TEXT, AT(terms)},
+     OPTION_TEXT, .file = 'r', AT(terms)},
     {"placeholder", "REGEX",
      "what matches in a line, a tag or a variable, comes into its translation as often, unchanged; give it several times "
      "for several patterns (POSIX extended); use a wide beam as for --terms; a line that cannot keep to it is translated "
      "without, with a warning",
      OPTION_LIST, AT(placeholders)},
     {"output", "FILE", "written as FILE.part and renamed when complete; default: standard output", OPTION_TEXT,
-     AT(output)},
+     .file = 'w', AT(output)},
     {"replace-invalid", NULL, "invalid UTF-8 becomes U+FFFD instead of an error", OPTION_FLAG, AT(replace_invalid)},
 
     {.kind = OPTION_HEADING, .help = "Search (section 6.1 of the paper)"},

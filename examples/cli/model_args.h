@@ -27,7 +27,7 @@ typedef struct ensemble_args {
     {"model", "FILE",                                                                                                  \
      "of 'tfm train' or 'tfm quantize', or a checkpoint; give it several times for several models with one "           \
      "vocabulary, whose probabilities are averaged",                                                                   \
-     OPTION_LIST, .required = true, .offset = offsetof(type, field.paths)},                                            \
+     OPTION_LIST, .required = true, .file = 'r', .offset = offsetof(type, field.paths)},                               \
     {"weights", "W,W,...", "how much each --model counts, in their order; default: all the same", OPTION_TEXT,         \
      .offset = offsetof(type, field.weights)},                                                                         \
     {"skip-checksum", NULL, SKIP_CHECKSUM_HELP, OPTION_FLAG, .offset = offsetof(type, field.skip_checksum)}

@@ -2,6 +2,7 @@
 #include "options.h"
 #include "console.h"
 #include "help.h"
+#include "text_file.h"
 
 #include <errno.h>
 #include <math.h>
@@ -301,6 +302,33 @@ static int check_needs(const parser *p)
     return EXIT_SUCCESS;
 }
 
+/* The other option that names the file, or NULL. */
+static const option_row *other_of(const parser *p, const option_row *row, const char *path)
+{
+    for (const option_row *other = p->command->options; other->kind != OPTION_END; other++) {
+        const void *place = (const char *)p->args + other->offset;
+        if (other == row || !other->file || !p->given[other - p->command->options]) continue;
+        const string_list one = {(const char **)(uintptr_t)place, 1, 1};
+        const string_list *list = other->kind == OPTION_LIST ? place : &one;
+        for (size_t i = 0; i < list->size; i++)
+            if (same_file(list->items[i], path)) return other;
+    }
+    return NULL;
+}
+
+static int check_files(const parser *p)
+{
+    for (const option_row *row = p->command->options; row->kind != OPTION_END; row++) {
+        if (row->file != 'w' || !p->given[row - p->command->options]) continue;
+        const char *path = *(const char *const *)(const void *)((const char *)p->args + row->offset);
+        const option_row *other = strcmp(path, "-") ? other_of(p, row, path) : NULL;
+        if (other)
+            return console_usage("--%s is %s, the file of --%s, which would be lost; give another name", row->name,
+                                 path, other->name);
+    }
+    return EXIT_SUCCESS;
+}
+
 static void free_args(const command *c, void *args)
 {
     for (const option_row *row = c->options; row->kind != OPTION_END; row++)
@@ -335,6 +363,7 @@ int command_main(const command *c, int argc, char **argv)
         code = parse(&p);
         if (!code) code = check_required(c, args);
         if (!code) code = check_needs(&p);
+        if (!code) code = check_files(&p);
         if (!code) code = c->run(args, &operands);
     }
     string_list_free(&operands);

@@ -39,6 +39,7 @@ typedef struct option_row {
     bool required;
     double low, high;  /* of numbers; 0, 0: the type's own range, floats >= 0 */
     const char *needs; /* "NAME", or "NAME a|b" of a choice: without that option, or with another word, it is refused */
+    char file;         /* 'r': names a file that is read; 'w': one that is written, and that no other may name */
     size_t offset;
 } option_row;
 

@@ -1,11 +1,11 @@
 /* Shows a training while it runs: a bar on a terminal, plain lines elsewhere, every event in a CSV file. */
 #include "progress.h"
 #include "console.h"
+#include "text_file.h"
 
 #include <errno.h>
 #include <math.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static const double LINE_SECONDS = 5, BAR_SECONDS = 0.1;
 static const char CSV_HEADER[] =
@@ -16,14 +16,8 @@ bool progress_open(progress *p, const char *log_path, bool append)
 {
     *p = (progress){.log_path = log_path, .shown_at = -1};
     if (!log_path) return true;
-    p->log = fopen(log_path, append ? "a" : "w");
-    if (!p->log) {
-        console_fail("cannot write %s: %s", log_path, strerror(errno));
-        return false;
-    }
-    struct stat status;
-    if (fstat(fileno(p->log), &status) != 0 || status.st_size == 0) fputs(CSV_HEADER, p->log);
-    return true;
+    p->log = csv_open(log_path, append, CSV_HEADER);
+    return p->log != NULL;
 }
 
 bool progress_close(progress *p)

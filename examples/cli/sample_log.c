@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 char *sample_log_path(const char *log_path)
 {
@@ -40,14 +39,10 @@ static void choose(sample_log *s, const text_lines *sources, const text_lines *r
 int sample_log_open(sample_log *s, const char *log_path, bool append, const text_lines *sources,
                     const text_lines *references, size_t n)
 {
-    struct stat status;
     *s = (sample_log){.path = sample_log_path(log_path)};
     choose(s, sources, references, n);
-    s->file = fopen(s->path, append ? "a" : "w");
-    if (!s->file) return console_fail("cannot write %s: %s", s->path, strerror(errno));
-    if (fstat(fileno(s->file), &status) != 0 || status.st_size == 0)
-        fputs("step,sample,source,reference,translation\n", s->file);
-    return EXIT_SUCCESS;
+    s->file = csv_open(s->path, append, "step,sample,source,reference,translation\n");
+    return s->file ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 static void put_field(FILE *file, tfm_text text, const char *end)

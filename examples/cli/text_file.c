@@ -12,17 +12,23 @@
 
 enum { READ_SIZE = 1 << 16, CHUNK_SIZE = 1 << 20 };
 
-/* A path as messages say it. */
-static const char *reader_name(const char *path)
+const char *text_name(const char *path)
 {
     return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
+bool same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    if (stat(a, &x) != 0 || stat(b, &y) != 0) return strcmp(a, b) == 0;
+    return S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
 bool text_reader_open(text_reader *r, const char *path, bool replace_invalid)
 {
     static bool input_taken;
     const bool input = strcmp(path, "-") == 0;
-    *r = (text_reader){.name = reader_name(path), .replace_invalid = replace_invalid};
+    *r = (text_reader){.name = text_name(path), .replace_invalid = replace_invalid};
     r->fd = -1;
     if (input && input_taken) {
         console_fail("standard input is already read as something else; name a file instead of a second '-'");
@@ -139,6 +145,13 @@ static int check_line(text_reader *r, tfm_text *line)
     return 1;
 }
 
+/* A first line without the byte order mark that some editors and spreadsheets begin a file with. */
+static tfm_text without_mark(tfm_text line)
+{
+    const size_t n = line.size >= 3 && memcmp(line.data, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+    return (tfm_text){line.data + n, line.size - n};
+}
+
 int text_reader_next(text_reader *r, tfm_text *line)
 {
     char *newline;
@@ -148,6 +161,7 @@ int text_reader_next(text_reader *r, tfm_text *line)
     const size_t stop = newline ? (size_t)(newline - r->data) : r->end;
     *line = (tfm_text){r->data + r->start, stop - r->start};
     if (line->size > 0 && line->data[line->size - 1] == '\r') line->size--;
+    if (r->line == 0) *line = without_mark(*line);
     r->start = r->scanned = newline ? stop + 1 : stop;
     r->line++;
     r->cut = !newline;
@@ -227,8 +241,8 @@ bool text_pairs_read(text_lines *a, text_lines *b, const char *a_path, const cha
 bool text_counts_match(const char *a_path, size_t a, const char *b_path, size_t b)
 {
     if (a == b) return true;
-    console_fail("%s has %zu lines and %s has %zu; line i of one must belong to line i of the other",
-                 reader_name(a_path), a, reader_name(b_path), b);
+    console_fail("%s has %zu lines and %s has %zu; line i of one must belong to line i of the other", text_name(a_path),
+                 a, text_name(b_path), b);
     return false;
 }
 
@@ -239,8 +253,15 @@ static bool may_replace(const char *path)
     return stat(path, &status) != 0 || S_ISREG(status.st_mode);
 }
 
+static bool has_name(const char *path)
+{
+    if (!*path) console_fail("an output file has an empty name; give it one");
+    return *path;
+}
+
 bool output_folder_check(const char *path)
 {
+    if (!has_name(path)) return false;
     const char *slash = strrchr(path, '/');
     char *folder = slash ? memory_copy(path, (size_t)(slash - path) + 1) : memory_copy(".", 1);
     const bool writable = access(folder, W_OK | X_OK) == 0;
@@ -256,6 +277,17 @@ bool output_path_check(const char *path)
     return false;
 }
 
+/* The file that is written instead of a symbolic link to it, so that the link stays; freed by the caller. NULL: a
+ * reported failure. */
+static char *follow_link(const char *path)
+{
+    struct stat status;
+    if (lstat(path, &status) != 0 || !S_ISLNK(status.st_mode)) return memory_copy(path, strlen(path));
+    char *target = realpath(path, NULL);
+    if (!target) console_fail("cannot follow the link %s: %s", path, strerror(errno));
+    return target;
+}
+
 bool text_writer_open(text_writer *w, const char *path)
 {
     *w = (text_writer){.path = path};
@@ -263,10 +295,13 @@ bool text_writer_open(text_writer *w, const char *path)
         *w = (text_writer){.file = stdout};
         return true;
     }
+    if (!has_name(path)) return false;
     if (may_replace(path)) {
+        w->target = follow_link(path);
+        if (!w->target) return false;
         size_t capacity = 0;
-        memory_grow(&w->part, &capacity, strlen(path) + sizeof ".part", 1);
-        snprintf(w->part, capacity, "%s.part", path);
+        memory_grow(&w->part, &capacity, strlen(w->target) + sizeof ".part", 1);
+        snprintf(w->part, capacity, "%s.part", w->target);
     }
     const char *name = w->part ? w->part : path;
     w->file = fopen(name, "w");
@@ -299,11 +334,52 @@ bool text_writer_close(text_writer *w, bool commit)
     if (w->file && commit) good = text_writer_flush(w);
     else if (w->file) fflush(w->file);
     if (w->path && w->file) fclose(w->file);
-    if (good && w->part && rename(w->part, w->path) != 0) {
-        console_fail("cannot rename %s to %s: %s", w->part, w->path, strerror(errno));
+    if (good && w->part && rename(w->part, w->target) != 0) {
+        console_fail("cannot rename %s to %s: %s", w->part, w->target, strerror(errno));
         good = false;
     }
     free(w->part);
+    free(w->target);
     *w = (text_writer){0};
     return good;
+}
+
+/* Whether a regular file begins with the first n bytes of the header, behind a byte order mark or not. */
+static bool begins_as(FILE *file, const char *header, size_t n)
+{
+    char line[64];
+    const size_t size = fread(line, 1, sizeof line, file);
+    const tfm_text text = without_mark((tfm_text){line, size});
+    return text.size >= n && memcmp(text.data, header, n) == 0;
+}
+
+/* Whether the last line has no end, as that of a program that was killed. */
+static bool is_cut(FILE *file)
+{
+    return fseek(file, -1, SEEK_END) == 0 && getc(file) != '\n';
+}
+
+FILE *csv_open(const char *path, bool append, const char *header)
+{
+    const size_t first = strcspn(header, ","), n = first + 1 + strcspn(header + first + 1, ",");
+    struct stat status;
+    FILE *file = fopen(path, "a+");
+    if (!file) {
+        console_fail("cannot write %s: %s", path, strerror(errno));
+        return NULL;
+    }
+    const bool regular = fstat(fileno(file), &status) == 0 && S_ISREG(status.st_mode);
+    if (regular && status.st_size > 0 && !begins_as(file, header, n)) {
+        console_fail("%s holds something else than rows of '%.*s,...' and is not replaced; give another name", path,
+                     (int)n, header);
+        fclose(file);
+        return NULL;
+    }
+    const bool whole = !append || !regular || !is_cut(file);
+    fseek(file, 0, SEEK_END); /* between reading and writing */
+    if (!append && regular && ftruncate(fileno(file), 0) != 0)
+        console_warn("cannot empty %s: %s", path, strerror(errno));
+    if (!whole) putc('\n', file);
+    if (!append || !regular || status.st_size == 0) fputs(header, file);
+    return file;
 }

@@ -10,20 +10,24 @@
 
 /*
  * Only '\n' ends a line; one '\r' before it is dropped; the last line may lack its '\n'. Lines are valid UTF-8: others
- * are an error that names file and line, or are repaired. Functions report failures themselves.
+ * are an error that names file and line, or are repaired. A byte order mark at the beginning of a file is dropped.
+ * Functions report failures themselves.
  */
 typedef struct text_reader {
     const char *name; /* for messages */
     int fd;
     bool replace_invalid, gzip, ended, cut; /* cut: the line delivered last has no '\n' */
-    uint64_t line; /* how many were delivered */
-    char *data;    /* data[start..end) is read and not yet delivered; no '\n' in [start, scanned) */
+    uint64_t line;                          /* how many were delivered */
+    char *data; /* data[start..end) is read and not yet delivered; no '\n' in [start, scanned) */
     size_t start, scanned, end, capacity;
     unsigned char *packed;
     z_stream zip;
     char *repaired;
     size_t repaired_capacity;
 } text_reader;
+
+/* A path as messages say it: "-" is standard input. */
+const char *text_name(const char *path);
 
 /* path "-": standard input, for one reader in the life of the program. Free it even after a failure. */
 bool text_reader_open(text_reader *r, const char *path, bool replace_invalid);
@@ -54,8 +58,8 @@ bool text_counts_match(const char *a_path, size_t a, const char *b_path, size_t 
  */
 typedef struct text_writer {
     FILE *file;
-    const char *path; /* NULL: standard output */
-    char *part;       /* NULL: path is no regular file and written directly */
+    const char *path;    /* NULL: standard output */
+    char *part, *target; /* target: path, or where its link leads; NULL: no regular file, written directly */
 } text_writer;
 
 /* path NULL or "-": standard output. */
@@ -70,5 +74,11 @@ bool text_writer_close(text_writer *w, bool commit);
 /* Whether path's folder exists and is writable; and moreover whether no device or folder has that name. */
 bool output_folder_check(const char *path);
 bool output_path_check(const char *path);
+/* Whether both names are of one regular file, or are the same name of one that is not there yet. */
+bool same_file(const char *a, const char *b);
+
+/* A file of comma-separated values, to write rows to: anew, or behind those that it has. A file that does not begin
+ * with the first two names of the header is refused. NULL: a reported failure. */
+FILE *csv_open(const char *path, bool append, const char *header);
 
 #endif

@@ -130,7 +130,7 @@ static int read_pairs(text_lines *src, text_lines *tgt, const string_list *src_f
         if (!text_pairs_read(src, tgt, src_files->items[i], tgt_files->items[i], replace_invalid)) return EXIT_FAILURE;
     }
     if (src_files->size > 0 && src->size == 0)
-        return console_fail("%s is empty; a line for each sentence is needed", src_files->items[0]);
+        return console_fail("%s is empty; a line for each sentence is needed", text_name(src_files->items[0]));
     return EXIT_SUCCESS;
 }
 
