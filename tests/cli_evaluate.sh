@@ -109,8 +109,11 @@ echo "(S (x a) (B (x b) (x c)))" > gold
 works "parses by other rules" "$tfm" evaluate --hyp parse --ref gold --metric parseval --param rules
 check "parses by other rules: labels do not count" equal "$(grep -m 1 FMeasure out)" "Bracketing FMeasure       = 100.00"
 echo "(S (x a)" > broken
-works "no tree" "$tfm" evaluate --hyp broken --ref gold --metric parseval
-check "no tree: which line" grep -q "^line 1: not a tree" err
+works "no tree" "$tfm" evaluate --hyp broken --ref gold --metric parseval --quiet
+check "no tree: which line of which file" grep -q "^tfm: warning: broken:1: not a tree" err
+works "no gold tree" "$tfm" evaluate --hyp gold --ref broken --metric parseval
+check "no gold tree: which line of which file" grep -q "^tfm: warning: broken:1: the reference is not a tree" err
+works "no tree, again" "$tfm" evaluate --hyp broken --ref gold --metric parseval
 check "no tree: no score" equal "$(grep -m 1 FMeasure out)" "Bracketing FMeasure       =    nan"
 printf 'LABELED 1\0\n' > nul
 refused "rules with a NUL" 1 "nul holds a NUL byte" "$tfm" evaluate --hyp parse --ref gold --metric parseval --param nul

@@ -99,6 +99,30 @@ check "another checkpoint name: files" test -e other-20.ckpt -a ! -e named-20.ck
 works "restart" "${train[@]}" --model kept --steps 4 --restart
 check "restart: old checkpoints are gone" equal "$(echo kept-*.ckpt)" kept-4.ckpt
 
+# Another course from an older checkpoint: those of the old one are neither averaged nor gone on from.
+works "a course" "${train[@]}" --model course --steps 20 --checkpoint-every 4
+works "the one that it is compared with" "${train[@]}" --model straight.8 --steps 8 --checkpoint-every 4
+works "the other course alone" "${train[@]}" --model straight.8 --steps 16 --checkpoint-every 4 --resume --lr-scale 0.1 --average 2
+again=("${train[@]}" --model course --steps 16 --checkpoint-every 4 --resume course-8.ckpt --lr-scale 0.1 --average 2)
+cp course-20.ckpt late.ckpt
+refused "another course" 1 "course-20.ckpt is of another course .* course-8.ckpt; .*--restart .* from step 12 on" "${again[@]}"
+check "another course: nothing is lost" cmp course-20.ckpt late.ckpt
+works "another course, wanted" "${again[@]}" --restart
+check "another course, wanted: checkpoints" equal "$(echo course-*.ckpt)" "course-12.ckpt course-16.ckpt course-4.ckpt course-8.ckpt"
+check "another course, wanted: the mean of its own" cmp course straight.8
+works "the newest by name" "${train[@]}" --model course --steps 18 --resume ./course-16.ckpt
+refused "restart and the newest" 2 "name the FILE" "${train[@]}" --model course --steps 20 --resume --restart
+
+# The model of a checkpoint is what was asked for, or refused.
+cp half-21.ckpt shape-21.ckpt
+for option in "--set d_model=64" "--set norm_order=pre" "--preset base"; do
+    # shellcheck disable=SC2086 # an option and its value
+    refused "another shape: $option" 2 "^tfm: $option is not what shape-21.ckpt has" \
+        "$tfm" train --src en --tgt de --batch-tokens 60 --threads 1 --model shape --steps 22 --resume $option
+done
+works "its shape, in other words" "${train[@]}" --warmup 20 --model shape --steps 22 --resume --set d_k=0 --set d_model=32 --set seed=3
+works "its shape, left out" "$tfm" train --src en --tgt de --batch-tokens 60 --threads 1 --model shape --steps 23 --resume --warmup 20 --lr-scale 0.5
+
 # A signal ends a training with a checkpoint, and an older model stays.
 set -m
 cp a stopped

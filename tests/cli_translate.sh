@@ -125,6 +125,7 @@ input=two works "length by ratio" "${translate[@]}" --min-ratio 3 --max-ratio 3 
 check "length by ratio: longer than without" test "$(wc -c < out)" -gt "$(wc -c < two.de)"
 input=two works "norm" "${translate[@]}" --length-norm none --scores
 check "norm: as alpha 0" cmp <(cut -f 1 out) <("${translate[@]}" --alpha 0 --scores --input two 2> err | cut -f 1)
+refused "norm: none, and an exponent" 2 "--alpha is for --length-norm" "${translate[@]}" --length-norm none --alpha 0.9
 refused "norm: no such name" 2 "paper|marian|fairseq|none" "${translate[@]}" --length-norm opennmt
 
 # Beginnings that are given.
@@ -155,6 +156,7 @@ works "samples again" "${sample[@]}" --seed 3 --threads 2
 check "samples again: the same" cmp out samples
 works "other samples" "${sample[@]}" --seed 4
 check "other samples" test "$(cmp -s out samples; echo $?)" = 1
+refused "a seed without temperature" 2 "--seed is for --temperature" "${translate[@]}" --input two --seed 5
 refused "top-k without temperature" 1 "temperature is 0" "${translate[@]}" --input two --top-k 5
 printf 'one {0}\ntwo\n{1} {0} <b>two</b>\n' > marked
 works "placeholders" "${translate[@]}" --input marked --beam 24 --placeholder '\{[0-9]\}' --placeholder '</?b>'

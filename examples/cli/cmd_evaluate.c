@@ -242,7 +242,8 @@ static int run(void *place, const string_list *operands)
     settle(args);
     int code = read_all(&e);
     if (!code && args->metric == METRIC_PARSEVAL)
-        code = parse_report_print(&e.hyp, &e.refs[0], args->param, args->sentence);
+        code = parse_report_print(&e.hyp, &e.refs[0], (const char *const[]){args->hyp, args->refs.items[0]},
+                                  args->param, args->sentence);
     else if (!code)
         code = args->baseline ? print_comparison(&e) : args->sentence ? print_sentences(&e) : print_corpus(&e);
     text_lines_clear(&e.hyp);

@@ -38,10 +38,12 @@ static const option_row rows[] = {
      OPTION_U32, .high = MOST_AVERAGED, AT(average)},
     {"resume", "FILE",
      "go on from a checkpoint, by default the newest; give the other options as at the start, the limits "
-     "may change",
+     "may change; the model and the tokenizer are those of the checkpoint",
      OPTION_MAYBE, AT(resume)},
-    {"restart", NULL, "start anew and delete the checkpoints of an earlier training of that name", OPTION_FLAG,
-     AT(restart)},
+    {"restart", NULL,
+     "start anew and delete the checkpoints of an earlier training of that name; with --resume FILE: go on from FILE, "
+     "and delete those that came after it",
+     OPTION_FLAG, AT(restart)},
     {"log", "FILE.csv", "one row for each step, epoch, validation and checkpoint; with --resume rows are added",
      OPTION_TEXT, .file = 'w', AT(log)},
     {"samples", "N",
@@ -116,7 +118,8 @@ static const option_row rows[] = {
      "chance of each merge of the tokenizer to be left out, anew in each epoch, so that words are seen in many pieces "
      "(BPE-dropout); 0.1 helps small corpora; for --tokenizer bpe and subword-nmt",
      OPTION_FLOAT, .high = 1, AT(bpe_dropout)},
-    {"bpe-dropout-side", "both|source|target", "which text --bpe-dropout cuts", OPTION_CHOICE, AT(bpe_dropout_side)},
+    {"bpe-dropout-side", "both|source|target", "which text --bpe-dropout cuts", OPTION_CHOICE,
+     .needs = "bpe-dropout", AT(bpe_dropout_side)},
     {"label-smoothing", "E", "share of the target's probability given to all other tokens", OPTION_FLOAT, .high = 1,
      AT(trainer.label_smoothing)},
     {"uniform-smoothing", NULL, "spread that share over all tokens, the target included", OPTION_FLAG,
@@ -173,6 +176,9 @@ static int check_tokenizer(const train_args *args)
         return console_usage("--target-tokenizer-file needs --tokenizer-file, the tokenizer of sources");
     if (args->tokenizer_file && args->codes)
         return console_usage("--tokenizer-file and --codes exclude each other; give one");
+    if (args->tokenizer && (args->tokenizer_file || (args->codes && args->tokenizer != TOKENIZER_SUBWORD_NMT)))
+        return console_usage("--tokenizer is for learning a tokenizer, but %s gives one; leave out one of them",
+                             args->codes ? args->codes : args->tokenizer_file);
     if ((args->tokenizer_file || args->codes) && (args->vocab_size || args->merges || args->min_frequency))
         return console_usage(
             "--vocab-size, --merges and --min-frequency are for learning a tokenizer, but %s gives one",
@@ -200,7 +206,8 @@ static int check(const train_args *args)
     if (args->samples > 0 && (!args->log || args->valid_src.size == 0))
         return console_usage(
             "--samples needs --log, which names their file, and --valid-src, whose sentences they are");
-    if (args->resume && args->restart) return console_usage("--resume and --restart exclude each other; give one");
+    if (args->resume && !*args->resume && args->restart)
+        return console_usage("--restart is for a training from the start, or from a --resume FILE; name the FILE");
     return check_tokenizer(args);
 }
 

@@ -78,7 +78,7 @@ static void print_sentences(const tfm_parseval_result *r, const tfm_parseval_row
     console_say("signature: %s", r->signature);
 }
 
-static void tell_errors(const tfm_parseval_row *rows, size_t n)
+static void tell_errors(const tfm_parseval_row *rows, size_t n, const char *const names[2])
 {
     static const char *const what[] = {
         [TFM_PARSEVAL_OTHER_LENGTH] = "not as many words as the reference",
@@ -89,7 +89,9 @@ static void tell_errors(const tfm_parseval_row *rows, size_t n)
     };
 
     for (size_t i = 0; i < n; i++)
-        if (status_of_evalb(&rows[i]) == 1) console_say("line %zu: %s", i + 1, what[rows[i].status]);
+        if (status_of_evalb(&rows[i]) == 1)
+            console_warn("%s:%zu: %s", text_name(names[rows[i].status == TFM_PARSEVAL_BAD_GOLD]), i + 1,
+                         what[rows[i].status]);
 }
 
 /* The file's lines as one text; free it. NULL: reported failure. */
@@ -116,7 +118,8 @@ static char *read_parameters(const char *path)
     return NULL;
 }
 
-int parse_report_print(const text_lines *parses, const text_lines *gold, const char *parameters, bool sentences)
+int parse_report_print(const text_lines *parses, const text_lines *gold, const char *const names[2],
+                       const char *parameters, bool sentences)
 {
     char *const text = parameters ? read_parameters(parameters) : NULL;
     tfm_parseval_row *rows = NULL;
@@ -132,7 +135,7 @@ int parse_report_print(const text_lines *parses, const text_lines *gold, const c
     const tfm_status status =
         tfm_parseval(&result, sizeof result, rows, parses->lines, gold->lines, parses->size, &options, &error);
     if (status == TFM_OK) {
-        tell_errors(rows, parses->size);
+        tell_errors(rows, parses->size, names);
         (sentences ? print_sentences : print_report)(&result, rows, parses->size);
     }
     free(rows);

@@ -23,7 +23,8 @@ typedef struct training {
     tfm_trainer *trainer;
     tfm_data_report report;
     size_t n_valid;
-    char *resume; /* the checkpoint to go on from, or NULL */
+    char *resume;   /* the checkpoint to go on from, or NULL */
+    uint64_t stale; /* the first step of checkpoints that a training from here must not mix with */
     progress progress;
     sample_log samples;
     tfm_error error;
@@ -80,32 +81,88 @@ static int set_model_options(training *t)
     return model_options_set(&t->model_options, preset_of(t), &t->args->sets);
 }
 
-/* Finds the checkpoint to go on from, and refuses to mix a new training with an old one's files. */
+/* Whether a model that began with those would have these by now; seed and vocabularies are not of its shape. */
+static bool has_options(const tfm_model_options *o, const char *preset, const string_list *sets)
+{
+    tfm_model_options changed = *o;
+    if (model_options_set(&changed, preset, sets)) return false;
+    changed.seed = o->seed;
+    changed.vocab_size = o->vocab_size;
+    changed.source_vocab_size = o->source_vocab_size;
+    if (!changed.d_k) changed.d_k = changed.d_model / changed.n_heads;
+    if (!changed.d_v) changed.d_v = changed.d_model / changed.n_heads;
+    return memcmp(&changed, o, sizeof changed) == 0;
+}
+
+/* Refuses a shape that is not the checkpoint's. */
+static int check_shape(training *t)
+{
+    const train_args *a = t->args;
+    tfm_model_options o;
+    tfm_model *model;
+    if (!t->resume) return EXIT_SUCCESS;
+    if (model_load(&model, t->resume, true, &t->error)) return fail_library(t);
+    tfm_model_get_options(&o, sizeof o, model);
+    tfm_model_free(model);
+    if (has_options(&o, a->preset, &a->sets)) return EXIT_SUCCESS;
+    for (size_t i = 0; i < a->sets.size; i++)
+        if (!has_options(&o, NULL, &(string_list){a->sets.items + i, 1, 1}))
+            return console_usage("--set %s is not what %s has; a training goes on with the model that it began with",
+                                 a->sets.items[i], t->resume);
+    return console_usage("--preset %s is not what %s has; a training goes on with the model that it began with",
+                         a->preset, t->resume);
+}
+
+/* How many of the checkpoints lead to that file, itself included. */
+static size_t count_leading(const checkpoint_list *list, const char *prefix, const char *file)
+{
+    size_t n = list->size;
+    for (; n > 0; n--) {
+        char *path = checkpoint_path(prefix, list->steps[n - 1]);
+        const bool found = same_file(path, file);
+        free(path);
+        if (found) break;
+    }
+    return n;
+}
+
+/* Finds the checkpoint to go on from, and refuses to mix a training with another one's files. */
 static int find_checkpoints(training *t)
 {
     const char *prefix = t->options.checkpoint_path, *resume = t->args->resume;
     checkpoint_list list;
+    size_t n = 0;
     int code = EXIT_SUCCESS;
     checkpoints_find(&list, prefix);
     if (resume && *resume) t->resume = memory_copy(resume, strlen(resume));
     else if (resume && list.size > 0) t->resume = checkpoint_path(prefix, list.steps[list.size - 1]);
     else if (resume)
         code = console_fail("no checkpoint %s-STEP.ckpt to go on from; leave out --resume to start", prefix);
-    else if (list.size > 0 && !t->args->restart)
-        code =
-            console_fail("%s-%llu.ckpt is of an earlier training; go on with --resume, or start anew with --restart, "
-                         "which deletes %s-*.ckpt",
-                         prefix, (unsigned long long)list.steps[list.size - 1], prefix);
+    if (t->resume) n = count_leading(&list, prefix, t->resume);
+    t->stale = n < list.size ? list.steps[n] : UINT64_MAX;
+    if (n < list.size && !t->args->restart) {
+        const unsigned long long last = list.steps[list.size - 1];
+        if (!t->resume)
+            code = console_fail("%s-%llu.ckpt is of an earlier training; go on with --resume, or start anew with "
+                                "--restart, which deletes %s-*.ckpt",
+                                prefix, last, prefix);
+        else
+            code = console_fail("%s-%llu.ckpt is of another course than the one that goes on from %s; move it away, or "
+                                "give --restart too, which deletes %s-*.ckpt from step %llu on",
+                                prefix, last, t->resume, prefix, (unsigned long long)t->stale);
+    }
     checkpoints_free(&list);
     return code;
 }
 
-static int delete_checkpoints(const char *prefix)
+static int delete_stale(const training *t)
 {
+    const char *prefix = t->options.checkpoint_path;
     checkpoint_list list;
     int code = EXIT_SUCCESS;
     checkpoints_find(&list, prefix);
     for (size_t i = 0; i < list.size && !code; i++) {
+        if (list.steps[i] < t->stale) continue;
         char *path = checkpoint_path(prefix, list.steps[i]);
         if (unlink(path) != 0) code = console_fail("cannot delete %s", path);
         free(path);
@@ -355,7 +412,7 @@ static void show_profile(const training *t)
 static int train(training *t)
 {
     if (t->args->restart) {
-        const int code = delete_checkpoints(t->options.checkpoint_path);
+        const int code = delete_stale(t);
         if (code) return code;
     }
     catch_signals();
@@ -384,6 +441,7 @@ int training_run(const train_args *args)
     training t = {.args = args, .options = args->trainer};
     int code = set_model_options(&t);
     if (!code) code = check_paths(&t);
+    if (!code) code = check_shape(&t);
     if (!code) code = read_data(&t);
     if (!code) code = start(&t);
     if (!code) code = open_logs(&t);
