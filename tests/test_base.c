@@ -11,6 +11,12 @@ START_TEST(a_message_is_one_line)
     ck_assert_int_eq(tfm_fail(&error, TFM_E_IO, "%s is %d", "a\nb\r\nc", 7), TFM_E_IO);
     ck_assert_int_eq(error.status, TFM_E_IO);
     ck_assert_str_eq(error.message, "a b  c is 7");
+    tfm_fail(&error, TFM_E_IO, "%s",
+             "a\xC2\x9B"
+             "2J\xE2\x80\xA8"
+             "b\xE2\x80\xA9"
+             "c\x7F\xC2\xA0\xC3\xA4\xE2\x80\xA7\xE4");
+    ck_assert_str_eq(error.message, "a  2J   b   c \xC2\xA0\xC3\xA4\xE2\x80\xA7\xE4");
     ck_assert_int_eq(tfm_fail(NULL, TFM_E_NOMEM, "nobody listens"), TFM_E_NOMEM);
 }
 END_TEST
@@ -27,7 +33,13 @@ START_TEST(a_long_message_is_cut_and_terminated)
     tfm_fail(&error, TFM_E_FORMAT, "%s", text);
     ck_assert_uint_eq(strlen(error.message), sizeof error.message - 1);
     ck_assert_int_eq(error.message[250], ' ');
-    ck_assert_uint_eq(sizeof error, 256); /* frozen */
+    ck_assert_uint_eq(sizeof error, 256);  /* frozen */
+    memcpy(text + 249, "\xE2\x82\xAC", 3); /* at the edge: two of its bytes fit */
+    tfm_fail(&error, TFM_E_FORMAT, "%s", text);
+    ck_assert_uint_eq(strlen(error.message), 249);
+    memcpy(text + 248, "\xE2\x82\xAC", 3);
+    tfm_fail(&error, TFM_E_FORMAT, "%s", text);
+    ck_assert_uint_eq(strlen(error.message), 251);
 }
 END_TEST
 

@@ -299,8 +299,44 @@ START_TEST(write_follows_a_link)
     assert_holds(target, "new");
     ck_assert_int_eq(lstat(link, &info), 0);
     ck_assert(S_ISLNK(info.st_mode));
-    ck_assert_int_eq(unlink(target), 0);
+}
+END_TEST
+
+/* Of links that lead to nothing yet, by way of another folder; a circle of them is refused. */
+START_TEST(write_follows_a_link_to_a_file_not_there_yet)
+{
+    char link[TESTING_PATH], other[TESTING_PATH], target[TESTING_PATH];
+    struct stat info;
+    tfm_error error = {0};
+
+    ck_assert_int_eq(mkdir(path_join(other, folder, "inner"), 0700), 0);
+    ck_assert_int_eq(symlink("inner/second", path_join(link, folder, "first")), 0);
+    ck_assert_int_eq(symlink("../target", path_join(other, folder, "inner/second")), 0);
+    assert_write_fails(path_join(other, folder, "inner/"), "directory");
+    ck_assert_ok(tfm_file_write(link, "new", 3, &error), error);
+    assert_holds(path_join(target, folder, "target"), "new");
+    ck_assert_int_eq(lstat(link, &info), 0);
+    ck_assert(S_ISLNK(info.st_mode));
+    ck_assert_int_eq(unlink(link), 0);
+    ck_assert_int_eq(symlink(path_join(target, folder, "missing/target"), link), 0);
     assert_write_fails(link, "No such file");
+    ck_assert_int_eq(unlink(link), 0);
+    ck_assert_int_eq(symlink("first", link), 0);
+    assert_write_fails(link, "cannot follow the link");
+}
+END_TEST
+
+/* The longest name that a file may have, which ends within a character of its temporary one. */
+START_TEST(write_takes_a_long_name)
+{
+    char path[TESTING_PATH], name[256] = {0};
+    tfm_error error = {0};
+
+    for (size_t i = 0; i < 254; i += 2) memcpy(name + i, "\xC3\xA4", 2);
+    memcpy(name + 254, "a", 1);
+    ck_assert_ok(tfm_file_write(path_join(path, folder, name), "x", 1, &error), error);
+    assert_holds(path, "x");
+    ck_assert_uint_eq(files_in_folder(), 1);
 }
 END_TEST
 
@@ -315,6 +351,28 @@ START_TEST(mode_respects_umask)
     umask(old);
     ck_assert_int_eq(stat(path, &info), 0);
     ck_assert_uint_eq(info.st_mode & 0777, 0640);
+}
+END_TEST
+
+/* What was private stays so, also while it is written, and what was shared stays that. */
+START_TEST(a_replaced_file_keeps_its_mode)
+{
+    static const mode_t modes[] = {0600, 0664, 0444};
+    char path[TESTING_PATH];
+    struct stat info;
+    tfm_error error = {0};
+    tfm_writer writer;
+
+    file_write(path_join(path, folder, "a"), "old", 3);
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        ck_assert_int_eq(chmod(path, modes[i]), 0);
+        ck_assert_ok(tfm_writer_open(&writer, path, NULL, &error), error);
+        ck_assert_int_eq(fstat(writer.fd, &info), 0);
+        ck_assert_uint_eq(info.st_mode & 0777, modes[i]);
+        ck_assert_ok(tfm_writer_commit(&writer, &error), error);
+        ck_assert_int_eq(stat(path, &info), 0);
+        ck_assert_uint_eq(info.st_mode & 0777, modes[i]);
+    }
 }
 END_TEST
 
@@ -448,7 +506,10 @@ static Suite *suite(void)
     tcase_add_test(c, commit_syncs_file_and_folder);
     tcase_add_test(c, write_refuses_bad_places);
     tcase_add_test(c, write_follows_a_link);
+    tcase_add_test(c, write_follows_a_link_to_a_file_not_there_yet);
+    tcase_add_test(c, write_takes_a_long_name);
     tcase_add_test(c, mode_respects_umask);
+    tcase_add_test(c, a_replaced_file_keeps_its_mode);
     tcase_add_test(c, full_disk_keeps_the_old_file);
     tcase_add_test(c, replaced_folder_fails_at_commit);
     tcase_add_test(c, each_failed_allocation_is_reported);

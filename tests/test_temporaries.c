@@ -84,6 +84,21 @@ START_TEST(abandoned_files_go_with_the_next_writing)
 }
 END_TEST
 
+/* Their names have no room for all of it. */
+START_TEST(abandoned_files_of_long_names_go_too)
+{
+    char name[256] = {0}, abandoned[256];
+    tfm_error error = {0};
+
+    memset(name, 'n', 240);
+    snprintf(abandoned, sizeof abandoned, "%.217s.tmp-1f-0000abcd", name);
+    make(abandoned);
+    ck_assert_ok(tfm_file_write(path_join(path, folder, name), "new", 3, &error), error);
+    ck_assert(!is_there(abandoned) && is_there(name));
+    ck_assert_uint_eq(count_files(), 1);
+}
+END_TEST
+
 START_TEST(a_training_sweeps_all_its_steps)
 {
     static const char *const others[] = {"run-.ckpt.tmp-1-2", "run-12.ckpt", "run-x.ckpt.tmp-1-2",
@@ -155,6 +170,7 @@ static Suite *suite(void)
 
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, abandoned_files_go_with_the_next_writing);
+    tcase_add_test(c, abandoned_files_of_long_names_go_too);
     tcase_add_test(c, a_training_sweeps_all_its_steps);
     tcase_add_test(c, files_in_the_making_stay_while_their_process_lives);
     tcase_add_test(c, a_file_swept_before_it_was_locked_is_made_again);

@@ -1,5 +1,5 @@
 /* Errors, options, memory, arenas. */
-#include "base/base.h"
+#include "base/utf8.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -8,17 +8,32 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+/* A hostile name neither breaks the line nor the terminal: control characters and separators of lines are blank. cut:
+ * the message may end within a character, which goes. */
+static void make_plain(char *message, bool cut)
+{
+    tfm_text rest = tfm_text_of(message);
+
+    while (rest.size) {
+        uint32_t c = ' ';
+        const int n = tfm_utf8_read(rest, &c);
+        const size_t size = (size_t)(n < 0 ? -n : n);
+        char *at = message + (rest.data - message);
+        if (c < ' ' || (c >= 0x7F && c < 0xA0) || c == 0x2028 || c == 0x2029) memset(at, ' ', size);
+        if (cut && n < 0 && size == rest.size) *at = '\0';
+        rest = tfm_text_from(rest, size);
+    }
+}
+
 tfm_status tfm_fail(tfm_error *error, tfm_status status, const char *format, ...)
 {
     if (error) {
         va_list args;
         va_start(args, format);
         error->status = status;
-        vsnprintf(error->message, sizeof error->message, format, args);
+        const int size = vsnprintf(error->message, sizeof error->message, format, args);
         va_end(args);
-        for (char *c = error->message; *c; c++)
-            if ((unsigned char)*c < ' ' || *c == 127)
-                *c = ' '; /* a hostile name neither breaks the line nor the terminal */
+        make_plain(error->message, size >= (int)sizeof error->message);
     }
     return status;
 }

@@ -82,21 +82,45 @@ void tfm_file_release(const tfm_mapping *mapping, const void *from, size_t size)
     madvise((void *)begin, at + size - begin, MADV_DONTNEED);
 }
 
-/* The regular file, present or not, that path names once symbolic links are followed. */
-static tfm_status resolve(char target[PATH_MAX], const char *path, tfm_error *error)
+/* Puts what a symbolic link names in the place of its path, until that is none. Returns 0 or the errno. */
+static int follow(char path[PATH_MAX])
+{
+    enum { MOST_LINKS = 40 };
+    char to[PATH_MAX];
+    struct stat info;
+
+    for (int links = 0; lstat(path, &info) == 0 && S_ISLNK(info.st_mode); links++) {
+        if (links == MOST_LINKS) return ELOOP;
+        const ssize_t n = readlink(path, to, sizeof to);
+        if (n < 0) return errno;
+        char *slash = strrchr(path, '/'), *at = *to == '/' || !slash ? path : slash + 1; /* within the link's folder */
+        if ((size_t)n >= (size_t)(path + PATH_MAX - at)) return ENAMETOOLONG;
+        memcpy(at, to, (size_t)n);
+        at[n] = '\0';
+    }
+    return 0;
+}
+
+/* The regular file, present or not, that path names once symbolic links are followed; *mode: its permissions, -1 when
+ * it is not there. */
+static tfm_status resolve(char target[PATH_MAX], int *mode, const char *path, tfm_error *error)
 {
     struct stat info;
 
+    *mode = -1;
     if (!*path) return tfm_fail(error, TFM_E_IO, "cannot write a file with an empty name");
-    if (lstat(path, &info) == 0 && S_ISLNK(info.st_mode)) {
-        if (!realpath(path, target)) return fail_errno(error, "follow the link", path, errno);
-    } else {
-        if (strlen(path) >= PATH_MAX) return fail_errno(error, "write", path, ENAMETOOLONG);
-        strcpy(target, path);
-    }
-    if (stat(target, &info) != 0 || S_ISREG(info.st_mode)) return TFM_OK;
-    return tfm_fail(error, TFM_E_IO, "cannot write %s: %s", shown(path),
-                    S_ISDIR(info.st_mode) ? "it is a directory" : "it is not a regular file");
+    const bool present = stat(path, &info) == 0;
+    if (strlen(path) >= PATH_MAX || (!present && errno == ENAMETOOLONG))
+        return fail_errno(error, "write", path, ENAMETOOLONG);
+    if (present && !S_ISREG(info.st_mode))
+        return tfm_fail(error, TFM_E_IO, "cannot write %s: %s", shown(path),
+                        S_ISDIR(info.st_mode) ? "it is a directory" : "it is not a regular file");
+    strcpy(target, path);
+    const int code = follow(target);
+    if (code) return fail_errno(error, "follow the link", path, code);
+    if (present && stat(target, &info) != 0) return fail_errno(error, "follow the link", path, errno);
+    if (present) *mode = info.st_mode & 0777;
+    return TFM_OK;
 }
 
 static void close_writer(tfm_writer *writer)
@@ -133,16 +157,20 @@ static bool hold(int fd)
     return fstat(fd, &info) != 0 || info.st_nlink > 0;
 }
 
-/* The clock and the process make a name that is hardly ever taken; O_EXCL makes sure. */
-static int create_temporary(tfm_writer *writer)
+/* The clock and the process make a name that is hardly ever taken; O_EXCL makes sure. mode: the permissions, -1: those
+ * of a new file. */
+static int create_temporary(tfm_writer *writer, int mode)
 {
+    const char *slash = strrchr(writer->path, '/'), *name = slash ? slash + 1 : writer->path;
+    const int stem = (int)((size_t)(name - writer->path) + tfm_temporary_stem(name));
     struct timespec now = {0};
 
     for (unsigned attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
         clock_gettime(CLOCK_REALTIME, &now);
-        snprintf(writer->temporary, writer->temporary_size, "%s" TFM_TEMPORARY "%lx-%08lx", writer->path,
+        snprintf(writer->temporary, writer->temporary_size, "%.*s" TFM_TEMPORARY "%lx-%08lx", stem, writer->path,
                  (unsigned long)getpid(), ((unsigned long)now.tv_nsec ^ (unsigned long)(uintptr_t)writer) + attempt);
-        const int fd = open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        const int fd = open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode < 0 ? 0666 : mode);
+        if (fd >= 0 && mode >= 0) fchmod(fd, (mode_t)mode); /* what the umask took; never more than the old file had */
         if (fd >= 0 && hold(fd)) return fd;
         if (fd >= 0) close(fd);
         else if (errno != EEXIST && errno != EINTR) break;
@@ -154,9 +182,10 @@ tfm_status tfm_writer_open(tfm_writer *writer, const char *path, const tfm_alloc
 {
     enum { SUFFIX = sizeof TFM_TEMPORARY + 2 * (2 * sizeof(long) + 1) };
     char target[PATH_MAX];
+    int mode;
 
     *writer = (tfm_writer){.allocator = tfm_allocator_or_default(allocator), .fd = -1};
-    const tfm_status status = resolve(target, path, error);
+    const tfm_status status = resolve(target, &mode, path, error);
     if (status != TFM_OK) return status;
     writer->path_size = strlen(target) + 1;
     writer->temporary_size = writer->path_size + SUFFIX;
@@ -168,7 +197,7 @@ tfm_status tfm_writer_open(tfm_writer *writer, const char *path, const tfm_alloc
     }
     memcpy(writer->path, target, writer->path_size);
     tfm_temporaries_sweep(writer->path, NULL);
-    writer->fd = create_temporary(writer);
+    writer->fd = create_temporary(writer, mode);
     if (writer->fd >= 0) return TFM_OK;
     fail_errno(error, "create", path, errno);
     close_writer(writer);

@@ -10,12 +10,24 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-/* The rest of text after prefix, or NULL. */
+size_t tfm_temporary_stem(const char *name)
+{
+    const size_t size = strlen(name), longest = 255 - (sizeof TFM_TEMPORARY + 4 * sizeof(long));
+    size_t n = size < longest ? size : longest;
+
+    while (n < size && (name[n] & 0xC0) == 0x80) n--; /* in the midst of a character */
+    return n;
+}
+
+/* The rest of text after the first size bytes of prefix, which they must be, or NULL. */
+static const char *after_part(const char *text, const char *prefix, size_t size)
+{
+    return text && strncmp(text, prefix, size) == 0 ? text + size : NULL;
+}
+
 static const char *after(const char *text, const char *prefix)
 {
-    const size_t size = strlen(prefix);
-
-    return text && strncmp(text, prefix, size) == 0 ? text + size : NULL;
+    return after_part(text, prefix, strlen(prefix));
 }
 
 /* The rest of text after one or more of the digits, or NULL. */
@@ -29,7 +41,7 @@ static const char *after_digits(const char *text, const char *digits)
 static bool is_temporary(const char *name, const char *stem, const char *ending)
 {
     static const char hexadecimal[] = "0123456789abcdef";
-    const char *rest = after(name, stem);
+    const char *rest = after_part(name, stem, ending ? strlen(stem) : tfm_temporary_stem(stem));
 
     if (ending) rest = after(after_digits(rest, "0123456789"), ending);
     rest = after_digits(after(rest, TFM_TEMPORARY), hexadecimal);
