@@ -315,6 +315,94 @@ START_TEST(pairs_have_one_value)
 }
 END_TEST
 
+static uint64_t inverse(uint64_t odd)
+{
+    uint64_t x = odd;
+
+    for (int i = 0; i < 6; i++) x *= 2 - odd * x;
+    return x;
+}
+
+/* Strings and pairs whose places would have the same lowest bits, if the hashes had no seed. */
+enum { MEANT_TO_COLLIDE = 500, LOW_BITS = 0x3FF, LONGEST_RUN = 100 };
+
+START_TEST(no_pairs_all_go_to_one_place)
+{
+    tfm_pairs pairs = {.allocator = plain()};
+    size_t run = 0, longest = 0;
+
+    for (uint64_t i = 1; i <= MEANT_TO_COLLIDE; i++) {
+        uint64_t x = i << 20;
+        x = (x ^ x >> 32) * inverse(0xD6E8FEB86659FD93u);
+        x = (x ^ x >> 32) * inverse(0x9E3779B97F4A7C15u);
+        ck_assert(tfm_pairs_put(&pairs, (uint32_t)(x >> 32), (uint32_t)x, 7));
+    }
+    ck_assert_uint_eq(pairs.n, MEANT_TO_COLLIDE);
+    for (size_t i = 0; i < pairs.n_slots; i++) {
+        run = pairs.slots[i].value ? run + 1 : 0;
+        if (run > longest) longest = run;
+    }
+    ck_assert_uint_lt(longest, LONGEST_RUN);
+    tfm_pairs_free(&pairs);
+}
+END_TEST
+
+START_TEST(no_strings_all_go_to_one_place)
+{
+    const tfm_allocator a = plain();
+    size_t run = 0, longest = 0;
+    char name[16];
+    tfm_vocab vocab;
+    uint32_t id;
+
+    tfm_vocab_init(&vocab, &a);
+    for (uint32_t i = 0; vocab.n < MEANT_TO_COLLIDE; i++) {
+        const size_t size = (size_t)snprintf(name, sizeof name, "%u", i);
+        uint64_t hash = _i ? 0 : 0xCBF29CE484222325u; /* of FNV-1a, or of this one */
+        for (size_t k = 0; k < size; k++) {
+            hash = (hash ^ (unsigned char)name[k]) * (_i ? 0xD6E8FEB86659FD93u : 0x100000001B3u);
+            if (_i || k + 1 == size) hash ^= hash >> 32;
+        }
+        if (!(hash & LOW_BITS)) ck_assert(tfm_vocab_add(&vocab, (tfm_text){name, size}, nothing, &id));
+    }
+    for (size_t i = 0; i < vocab.n_slots; i++) {
+        run = vocab.slots[i].number ? run + 1 : 0;
+        if (run > longest) longest = run;
+    }
+    ck_assert_uint_lt(longest, LONGEST_RUN);
+    tfm_vocab_free(&vocab);
+}
+END_TEST
+
+/* Against the definition, whatever is asked for. */
+START_TEST(the_longest_beginning_that_is_there)
+{
+    static const char *const strings[] = {"a", "aa", "aaaa", "\xC3\xA4", "b\xC3", "aab"};
+    static const char *const texts[] = {"aaaaa", "aab", "\xC3\xA4" "a", "b\xC3\xA4", "c", "", "aaab"};
+    const tfm_allocator a = plain();
+    tfm_vocab vocab;
+    uint32_t id;
+
+    tfm_vocab_init(&vocab, &a);
+    for (size_t i = 0; i < 6; i++) ck_assert(tfm_vocab_add(&vocab, tfm_text_of(strings[i]), nothing, &id));
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (size_t most = 0; most < 7; most++) {
+            const tfm_text text = tfm_text_of(texts[i]);
+            uint32_t want = TFM_VOCAB_NONE;
+            size_t longest = 0, size = most;
+            for (size_t n = 1; n <= text.size && n <= most; n++) {
+                id = tfm_vocab_find(&vocab, (tfm_text){text.data, n}, nothing);
+                if (id != TFM_VOCAB_NONE && (text.data[n] & 0xC0) != 0x80) want = id, longest = n;
+            }
+            ck_assert_uint_eq(tfm_vocab_longest(&vocab, text, &size), want);
+            ck_assert_uint_eq(size, longest);
+        }
+    tfm_vocab_free(&vocab);
+    size_t size = 5;
+    ck_assert(tfm_vocab_longest(&vocab, tfm_text_of("a"), &size) == TFM_VOCAB_NONE && !size);
+}
+END_TEST
+
 /* After a reservation nothing grows, and the tables have the empty slots at which a search ends. */
 START_TEST(tables_are_reserved_at_once)
 {
@@ -445,6 +533,9 @@ static Suite *suite(void)
     tcase_add_test(c, learning_stops_at_its_limits);
     tcase_add_test(c, strings_are_numbered_once);
     tcase_add_test(c, pairs_have_one_value);
+    tcase_add_test(c, no_pairs_all_go_to_one_place);
+    tcase_add_loop_test(c, no_strings_all_go_to_one_place, 0, 2);
+    tcase_add_test(c, the_longest_beginning_that_is_there);
     tcase_add_test(c, tables_are_reserved_at_once);
     tcase_add_loop_test(c, reversible_words_end_between_kinds_of_characters, 0, sizeof splits / sizeof *splits);
     tcase_add_test(c, reversible_words_make_up_the_line);

@@ -165,6 +165,26 @@ START_TEST(c06_the_order_of_lines_does_not_matter)
 }
 END_TEST
 
+/* A long word takes a time by its length and that of the longest token, not by the square of that too. */
+START_TEST(a_long_token_takes_no_longer)
+{
+    enum { LONG = 5000, N = 20000 };
+    static char vocabulary[sizeof file + LONG + 8], line[N];
+    tfm_tokenizer *t;
+    tfm_error error = {0};
+    size_t n;
+
+    memset(line, 'a', N);
+    const int size = snprintf(vocabulary, sizeof vocabulary, "%s'%.*sb'\n", file, LONG, line);
+    ck_assert_ok(from_text(&t, (tfm_text){vocabulary, (size_t)size}, &error), error);
+    alarm(60); /* four minutes if each beginning were hashed from its first byte */
+    ck_assert_ok(tfm_tokenizer_encode(NULL, 0, &n, t, (tfm_text){line, N}, &error), error);
+    alarm(0);
+    ck_assert_uint_eq(n, N + 1);
+    tfm_tokenizer_free(t);
+}
+END_TEST
+
 /* Words of 254 letters, which with its end is the longest token, and of 300 of two bytes each, which is none. */
 START_TEST(tokens_have_a_longest_size)
 {
@@ -355,6 +375,7 @@ static Suite *suite(void)
     tcase_add_test(c, escapes_are_undone);
     tcase_add_test(c, c01_c03_c04_every_text_comes_back);
     tcase_add_test(c, c06_the_order_of_lines_does_not_matter);
+    tcase_add_test(c, a_long_token_takes_no_longer);
     tcase_add_test(c, tokens_have_a_longest_size);
     tcase_add_loop_test(c, c05_files_keep_it, 0, 2);
     tcase_add_loop_test(c, bad_files_are_refused, 0, sizeof bad / sizeof *bad);

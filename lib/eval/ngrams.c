@@ -19,11 +19,12 @@ void tfm_ngrams_free(tfm_ngrams *ngrams)
     *ngrams = (tfm_ngrams){.allocator = ngrams->allocator};
 }
 
-/* The slot that holds key, or the free one where it belongs. */
+/* The slot that holds key, or the free one where it belongs: the address of the table is the seed of its hash, so that
+ * no text can have n-grams that all go to one place. */
 static uint32_t find_slot(const tfm_ngrams *ngrams, uint64_t key)
 {
     const size_t mask = ngrams->n_slots - 1;
-    uint64_t h = key * 0x9E3779B97F4A7C15u;
+    uint64_t h = (key ^ (uintptr_t)ngrams->slots) * 0x9E3779B97F4A7C15u;
 
     h = (h ^ (h >> 32)) * 0x9E3779B97F4A7C15u;
     for (size_t slot = (size_t)(h >> 32) & mask;; slot = (slot + 1) & mask) {

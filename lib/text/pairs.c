@@ -9,9 +9,10 @@ void tfm_pairs_free(tfm_pairs *pairs)
     *pairs = (tfm_pairs){.allocator = pairs->allocator};
 }
 
-static size_t place(uint32_t a, uint32_t b)
+/* seed: differs from run to run, so that no file can have pairs that all go to one place. */
+static size_t place(uintptr_t seed, uint32_t a, uint32_t b)
 {
-    uint64_t x = ((uint64_t)a << 32 | b) * 0x9E3779B97F4A7C15u; /* 2^64 / golden ratio */
+    uint64_t x = (((uint64_t)a << 32 | b) ^ seed) * 0x9E3779B97F4A7C15u; /* 2^64 / golden ratio */
 
     x = (x ^ x >> 32) * 0xD6E8FEB86659FD93u;
     return (size_t)(x ^ x >> 32);
@@ -21,7 +22,7 @@ static size_t place(uint32_t a, uint32_t b)
 static tfm_pairs_slot *slot_of(tfm_pairs_slot *slots, size_t n_slots, uint32_t a, uint32_t b)
 {
     const size_t mask = n_slots - 1;
-    size_t at = place(a, b) & mask;
+    size_t at = place((uintptr_t)slots, a, b) & mask;
 
     while (slots[at].value && (slots[at].a != a || slots[at].b != b)) at = (at + 1) & mask;
     return &slots[at];

@@ -23,18 +23,20 @@ tfm_text tfm_vocab_text(const tfm_vocab *vocab, uint32_t id)
     return tfm_buffer_part(&vocab->all, id ? vocab->ends[id - 1] : 0, vocab->ends[id]);
 }
 
-/* FNV-1a, continued over the parts; the fold spreads the high bits, as slots are chosen by the low ones. */
+/* Continued over the parts. The high bits come down with each byte: what they start from then decides, which differs
+ * from run to run, so that no file can have strings that all go to one place. */
 static uint64_t hash_on(uint64_t hash, tfm_text text)
 {
-    for (size_t i = 0; i < text.size; i++) hash = (hash ^ (unsigned char)text.data[i]) * 0x100000001B3u;
+    for (size_t i = 0; i < text.size; i++) {
+        hash = (hash ^ (unsigned char)text.data[i]) * 0xD6E8FEB86659FD93u;
+        hash ^= hash >> 32;
+    }
     return hash;
 }
 
-static uint32_t hash_of(tfm_text head, tfm_text tail)
+static uint32_t hash_of(const tfm_vocab *vocab, tfm_text head, tfm_text tail)
 {
-    const uint64_t hash = hash_on(hash_on(0xCBF29CE484222325u, head), tail);
-
-    return (uint32_t)(hash ^ hash >> 32);
+    return (uint32_t)hash_on(hash_on(vocab->seed, head), tail);
 }
 
 static bool is_joined(tfm_text whole, tfm_text head, tfm_text tail)
@@ -60,7 +62,28 @@ static tfm_vocab_slot *slot_of(const tfm_vocab *vocab, uint32_t hash, tfm_text h
 uint32_t tfm_vocab_find(const tfm_vocab *vocab, tfm_text head, tfm_text tail)
 {
     if (!vocab->n) return TFM_VOCAB_NONE;
-    return slot_of(vocab, hash_of(head, tail), head, tail)->number - 1; /* 0 - 1 is TFM_VOCAB_NONE */
+    return slot_of(vocab, hash_of(vocab, head, tail), head, tail)->number - 1; /* 0 - 1 is TFM_VOCAB_NONE */
+}
+
+/* Of each beginning the hash is looked up, and the string of the longest one that is there compared. */
+uint32_t tfm_vocab_longest(const tfm_vocab *vocab, tfm_text text, size_t *size)
+{
+    const size_t most = text.size < *size ? text.size : *size, mask = vocab->n_slots - 1;
+    uint64_t hash = vocab->seed;
+
+    *size = 0;
+    for (size_t i = 0; vocab->n && i < most;) {
+        hash = hash_on(hash, (tfm_text){text.data + i++, 1});
+        if (i < text.size && (text.data[i] & 0xC0) == 0x80) continue; /* in the midst of a character */
+        size_t at = hash & mask;
+        while (vocab->slots[at].number && vocab->slots[at].hash != (uint32_t)hash) at = (at + 1) & mask;
+        if (vocab->slots[at].number) *size = i;
+    }
+    if (!*size) return TFM_VOCAB_NONE;
+    const uint32_t id = tfm_vocab_find(vocab, (tfm_text){text.data, *size}, (tfm_text){0});
+    if (id != TFM_VOCAB_NONE) return id;
+    --*size; /* two strings of one hash */
+    return tfm_vocab_longest(vocab, text, size);
 }
 
 /* n_slots: a power of 2. */
@@ -77,6 +100,7 @@ static bool widen(tfm_vocab *vocab, size_t n_slots)
         slots[at] = vocab->slots[i];
     }
     tfm_free(&vocab->allocator, vocab->slots, vocab->n_slots, sizeof *slots);
+    if (!vocab->n) vocab->seed = (uintptr_t)slots;
     vocab->slots = slots;
     vocab->n_slots = n_slots;
     return true;
@@ -116,9 +140,8 @@ static bool has_room(tfm_vocab *vocab)
 
 bool tfm_vocab_add(tfm_vocab *vocab, tfm_text head, tfm_text tail, uint32_t *id)
 {
-    const uint32_t hash = hash_of(head, tail);
-
     if (!has_room(vocab)) return false;
+    const uint32_t hash = hash_of(vocab, head, tail);
     tfm_vocab_slot *slot = slot_of(vocab, hash, head, tail);
     if (!slot->number && !append(vocab, slot, hash, head, tail)) return false;
     *id = slot->number - 1;
@@ -128,9 +151,10 @@ bool tfm_vocab_add(tfm_vocab *vocab, tfm_text head, tfm_text tail, uint32_t *id)
 bool tfm_vocab_append(tfm_vocab *vocab, tfm_text text)
 {
     const tfm_text nothing = {0};
-    const uint32_t hash = hash_of(text, nothing);
 
-    return has_room(vocab) && append(vocab, slot_of(vocab, hash, text, nothing), hash, text, nothing);
+    if (!has_room(vocab)) return false;
+    const uint32_t hash = hash_of(vocab, text, nothing);
+    return append(vocab, slot_of(vocab, hash, text, nothing), hash, text, nothing);
 }
 
 bool tfm_vocab_join(tfm_vocab *vocab, uint32_t left, uint32_t right, uint32_t *id)

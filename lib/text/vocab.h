@@ -18,6 +18,7 @@ typedef struct tfm_vocab {
     size_t ends_capacity;
     tfm_vocab_slot *slots; /* open addressing, at most half full */
     size_t n_slots;        /* 0 or a power of 2                  */
+    uint64_t seed;         /* of the hash: the first address of the slots, which no file can know */
 } tfm_vocab;
 
 void tfm_vocab_init(tfm_vocab *vocab, const tfm_allocator *allocator);
@@ -25,6 +26,9 @@ void tfm_vocab_free(tfm_vocab *vocab);
 
 /* Strings are given in two parts, so that callers need not join a piece and its mark. */
 uint32_t tfm_vocab_find(const tfm_vocab *vocab, tfm_text head, tfm_text tail);
+/* The longest string that is there of the beginnings of text of at most *size bytes, which end with a character: *size
+ * is what it has. Takes a time in proportion to *size. */
+uint32_t tfm_vocab_longest(const tfm_vocab *vocab, tfm_text text, size_t *size);
 /* *id receives the number of the string, old or new. false: no memory, or too many strings; nothing has changed.
  * The parts do not lie in the table. */
 bool tfm_vocab_add(tfm_vocab *vocab, tfm_text head, tfm_text tail, uint32_t *id);

@@ -58,10 +58,9 @@ static void escape(const tfm_wordpiece *w, tfm_text word, tfm_buffer *out)
 /* The longest token that the text begins with, or TFM_VOCAB_NONE. */
 static uint32_t longest_token(const tfm_wordpiece *w, tfm_text text, size_t *size)
 {
-    for (*size = text.size < w->longest ? text.size : w->longest; *size; --*size) {
-        if (*size < text.size && (text.data[*size] & 0xC0) == 0x80) continue; /* in the midst of a character */
-        const uint32_t id = find(w, (tfm_text){text.data, *size});
-        if (id != TFM_VOCAB_NONE) return id;
+    for (*size = w->longest; *size; --*size) {
+        const uint32_t id = tfm_vocab_longest(w->vocab, text, size);
+        if (id == TFM_VOCAB_NONE || id >= w->first) return id;
     }
     return TFM_VOCAB_NONE;
 }
