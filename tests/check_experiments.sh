@@ -51,8 +51,25 @@ lines "$out/rows/dry-run/results.md" 6
 python3 -c 'import sys, xml.dom.minidom as x; sys.exit(len(x.parse(sys.argv[1]).getElementsByTagName("circle")) != 8)' \
     "$out/rows/dry-run/results.svg" || fail "results.svg"
 
+# What a folder was made with is not mixed with something else.
+mixed() # HAD HAS SCRIPT...
+{
+    if "$experiments/${@:3}" > "$out/log" 2>&1; then fail "${*:3} mixed"; fi
+    grep -q -e "was made with.* $1.*, not.* $2.*; give another --out" "$out/log" || fail "${*:3}"
+}
+mixed '--seed 1' '--seed 2' ablations.sh --dry-run --rows '^E$' --seed 2 --out "$out/rows" "$data/multi30k/tok"
+mixed '--epochs 1' '--epochs 2' multi30k.sh --epochs 2 --out "$out/whole" "$out/few"
+
 g2p=$data/g2p/phonetisaurus_g014b2b
 run g2p.sh --dry-run --out "$out/g2p" "$g2p"
+# Half an answer is none: a translation that is stopped leaves no file that a later run would take for all of it.
+cp "$out/g2p/dry-run/test.1.out" "$out/answers"
+rm "$out/g2p/dry-run/test.1.out"
+printf '#!/bin/sh\nif [ "$1" = translate ]; then sed -n 1,7p; exit 1; fi\nexec "$REAL" "$@"\n' > "$out/stopped"
+chmod +x "$out/stopped"
+if REAL=$TFM TFM=$out/stopped "$experiments/g2p.sh" --dry-run --out "$out/g2p" "$g2p" > "$out/log" 2>&1; then fail "half is enough"; fi
+run g2p.sh --dry-run --out "$out/g2p" "$g2p"
+cmp -s "$out/answers" "$out/g2p/dry-run/test.1.out" || fail "half of the answers"
 # Answers put in by hand: every fourth word wrong by one phoneme too many.
 cut -f 2 "$out/g2p/dry-run/test.ref" | awk 'NR % 4 { print; next } { print $0, "ZH" }' > "$out/g2p/dry-run/test.1.out"
 wrong=$(awk 'NR % 4 == 0 { n++ } END { printf "%.2f", 100 * n / NR }' "$out/g2p/dry-run/test.ref")
@@ -91,6 +108,7 @@ done
 craft=$data/treebank/craft/craft.raw.tsv.xz
 run parsing.sh --dry-run --parts 8 --dialect t2t --out "$out/t2t" "$craft"
 run parsing.sh --dry-run --parts '8 4' --out "$out/trees" "$craft"
+mixed '--test all' '--test 5' parsing.sh --dry-run --parts '8 4' --test 5 --out "$out/trees" "$craft"
 cp "$out/trees/dry-run/part-8/test.trees" "$out/trees/dry-run/part-8/test.parsed"
 sed 's/(\([^ ()]* (\)\{1,\}/(/g; s/)\{2,\}/)/g; s/.*/(TOP (S &))/' "$out/trees/dry-run/part-4/test.trees" > "$out/trees/dry-run/part-4/test.parsed"
 run parsing.sh --dry-run --parts '8 4' --out "$out/trees" "$craft"
@@ -100,10 +118,13 @@ awk -F '|' 'NR == 4 { exit !($3 > 0 && $3 < 50 && $4 < $5) }' "$out/trees/dry-ru
 python3 -c 'import sys, xml.dom.minidom as x; sys.exit(len(x.parse(sys.argv[1]).getElementsByTagName("path")) < 4)' \
     "$out/trees/dry-run/results.svg" || fail "results.svg of parsing"
 
+mkdir "$out/table1"
+echo precious > "$out/table1/results.md"
 run table1.sh --dry-run --runs 3 --out "$out/table1"
-lines "$out/table1/results.md" 5
+[ "$(cat "$out/table1/results.md")" = precious ] || fail "a dry run is no measurement"
+lines "$out/table1/dry-run/results.md" 5
 awk -F '\t' '$1 == "recurrent" && $5 != $2 || $1 != "recurrent" && $5 != 1 || $3 <= 0 || $4 <= 0 { bad = 1 } END { exit bad || NR != 18 }' \
-    "$out/table1/results.tsv" || fail "table 1: $(cat "$out/table1/results.tsv")"
+    "$out/table1/dry-run/results.tsv" || fail "table 1: $(cat "$out/table1/dry-run/results.tsv")"
 # Projections cost time and memory; a convolution of three words holds them and its result, a recurrence its states.
 "$(dirname "$TFM")/../table1" 256 4 64 3 2048 0 > "$out/log"
 awk -F '\t' '
@@ -122,7 +143,7 @@ awk -F '\t' '
 if "$experiments/table1.sh" --width 100 --out "$out/table1" > "$out/log" 2>&1; then fail "100 of 8 heads"; fi
 grep -q -e '--width is 100, which --heads 8 does not divide' "$out/log" || fail "not the script's own options"
 for figure in time memory; do
-    python3 -c 'import sys, xml.dom.minidom as x; x.parse(sys.argv[1])' "$out/table1/$figure.svg" || fail "$figure.svg"
+    python3 -c 'import sys, xml.dom.minidom as x; x.parse(sys.argv[1])' "$out/table1/dry-run/$figure.svg" || fail "$figure.svg"
 done
 
 for script in multi30k ablations g2p wmt14 parsing table1; do

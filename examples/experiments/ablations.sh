@@ -23,6 +23,7 @@ out=$out${dry_run:+/dry-run}
 limits=(--steps "$steps" --cooldown $((steps * 2 / 5))) beam=4
 [ -z "$dry" ] || merges=100 limits=(--steps 2 --batch-tokens 256) beam=1
 mkdir -p "$out"
+keep_options "$out" steps merges seed
 multi30k "$data" "$out" de "$dry" train val
 
 # Row of Table 3, what is changed, options. The base: N 4, d 128, d_ff 256, h 4, d_k = d_v 32, P_drop 0.3, smoothing 0.1.
@@ -62,8 +63,8 @@ run() # ROW CHANGE OPTIONS...
         --tokenizer subword-nmt --merges "$merges" --preset tiny --batch-tokens 2048 --lr-scale 1.3 --warmup 800 \
         --dropout 0.3 --clip 25 --keep 1 "${limits[@]}" --seed "$seed" "$@"
     if [ ! -s "$out/$row.bleu" ]; then
-        "$tfm" translate --model "$model" --beam $beam --alpha 0.6 --threads "$threads" --quiet < "$out/val.en" > "$out/$row.out"
-        "$tfm" evaluate --hyp "$out/$row.out" --ref "$out/val.de" --tokenize none > "$out/$row.bleu"
+        into "$out/$row.out" "$tfm" translate --model "$model" --beam $beam --alpha 0.6 --threads "$threads" --quiet < "$out/val.en"
+        into "$out/$row.bleu" "$tfm" evaluate --hyp "$out/$row.out" --ref "$out/val.de" --tokenize none
     fi
     # The seconds of the log begin anew where a stopped training went on.
     awk -F , -v row="$row" -v change="$change" -v bleu="$(sed -n 's/^BLEU = \([0-9.]*\).*/\1/p' "$out/$row.bleu")" \

@@ -43,6 +43,24 @@ lines() # FILE
     fi
 }
 
+# Writes FILE when COMMAND is done, so that half of it is never taken for all.
+into() # FILE COMMAND...
+{
+    "${@:2}" > "$1.part" && mv "$1.part" "$1"
+}
+
+# A folder holds the results of one set of options: those that differ from what it was made with are refused.
+keep_options() # FOLDER NAME...
+{
+    local folder=$1 name now=''
+    shift
+    for name; do now+=" --$name ${!name:-all}"; done
+    if [ ! -e "$folder/options" ]; then echo "$now" > "$folder/options"; fi
+    [ "$(cat "$folder/options")" = "$now" ] && return
+    echo "$folder was made with$(cat "$folder/options"), not$now; give another --out, or remove it" >&2
+    exit 1
+}
+
 # Trains MODEL and logs beside it, or goes on from its last checkpoint; a MODEL that exists is left as it is.
 train() # MODEL OPTIONS...
 {

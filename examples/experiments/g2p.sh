@@ -24,6 +24,7 @@ out=$out${dry_run:+/dry-run}
 limits=(--steps "$steps" --cooldown $((steps * 2 / 5)) --average 5)
 [ -z "$dry" ] || limits=(--steps 6 --batch-tokens 256 --checkpoint-every 2 --average 3)
 mkdir -p "$out"
+keep_options "$out" steps
 head_of() { sed -n "1,${dry:-$}p"; }
 
 # Words with a space behind each letter; one word in fifty, with all its pronunciations, is held out to watch the training.
@@ -46,7 +47,7 @@ train "$model" --src "$out/train.src" --tgt "$out/train.tgt" --valid-src "$out/v
     "${limits[@]}" --seed "$seed" "$@"
 echo "$(($(date +%s) - start)) s"
 [ "$out/test.$seed.out" -nt "$model" ] ||
-    "$tfm" translate --model "$model" --beam 5 --alpha 1 --threads "$threads" --quiet < "$out/test.src" > "$out/test.$seed.out"
+    into "$out/test.$seed.out" "$tfm" translate --model "$model" --beam 5 --alpha 1 --threads "$threads" --quiet < "$out/test.src"
 
 # Answers beside lines of WORD, PRONUNCIATION...: edits to the nearest pronunciation over its length.
 errors()

@@ -24,6 +24,7 @@ out=$out${dry_run:+/dry-run}
 merges=10000 limits=(--epochs "$epochs" --average 10 --keep 12 --patience 10 --samples 4)
 [ -z "$dry" ] || merges=100 limits=(--steps 6 --batch-tokens 256 --checkpoint-every 2 --average 3)
 mkdir -p "$out"
+keep_options "$out" epochs
 
 tests='test_2016_flickr test_2017_flickr test_2017_mscoco'
 # shellcheck disable=SC2086 # lists
@@ -36,8 +37,8 @@ for seed in $seeds; do
         --tokenizer subword-nmt --merges "$merges" --preset tiny --batch-tokens 2048 --lr-scale 1.8 --warmup 1500 \
         --dropout 0.3 --clip 25 "${limits[@]}" --seed "$seed" "$@"
     for set in val $tests; do
-        "$tfm" translate --model "$model" --beam 5 --alpha 1 --length-norm fairseq --threads "$threads" --quiet < "$out/$set.en" > "$out/$set.$seed.out"
-        "$tfm" evaluate --hyp "$out/$set.$seed.out" --ref "$out/$set.$to" --tokenize none > "$out/$set.$seed.bleu"
+        into "$out/$set.$seed.out" "$tfm" translate --model "$model" --beam 5 --alpha 1 --length-norm fairseq --threads "$threads" --quiet < "$out/$set.en"
+        into "$out/$set.$seed.bleu" "$tfm" evaluate --hyp "$out/$set.$seed.out" --ref "$out/$set.$to" --tokenize none
         printf '%-18s' $set
         cat "$out/$set.$seed.bleu"
     done

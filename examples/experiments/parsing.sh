@@ -32,6 +32,7 @@ limits=(--steps "$steps" --cooldown $((steps * 2 / 5)) --valid-every $((steps / 
     --average 5)
 [ -z "$dry" ] || beam=3 extra=20 n_valid=20 n_test=12 limits=(--steps 4 --batch-tokens 512 --checkpoint-every 2 --average 2)
 mkdir -p "$out"
+keep_options "$out" steps dialect test seed
 
 # Writes SET.trees, SET.words and SET.symbols of a part of the corpus, words.tok and symbols.tok: words are cut seldom, so that
 # the decoder finds the next one where it left off; each of the hundred symbols is a token.
@@ -57,9 +58,8 @@ prepare() # FOLDER PART
 parse() # FOLDER MODEL
 {
     [ ! -e "$1/test.parsed" ] || return 0
-    "$tfm" translate --model "$2" --beam $beam --alpha 0.3 --max-extra $extra --threads "$threads" < "$1/test.words" > "$1/test.out"
-    trees restore --dialect "$dialect" --training "$1/train.trees" --report "$1/faults" "$1/test.trees" < "$1/test.out" > "$1/parsed.part"
-    mv "$1/parsed.part" "$1/test.parsed"
+    into "$1/test.out" "$tfm" translate --model "$2" --beam $beam --alpha 0.3 --max-extra $extra --threads "$threads" < "$1/test.words"
+    into "$1/test.parsed" trees restore --dialect "$dialect" --training "$1/train.trees" --report "$1/faults" "$1/test.trees" < "$1/test.out"
 }
 
 : > "$out/results.tsv"

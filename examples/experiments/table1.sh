@@ -11,7 +11,7 @@
 #   --longest N      lengths are 16, 32 ... N; default 8192
 #   --runs N         measures all so many times, and takes the median time of each; default 1
 #   --out FOLDER     results.tsv, results.md, time.svg and memory.svg; default build/table1
-#   --dry-run        up to 64 words of width 32: does everything work?
+#   --dry-run        up to 64 words of width 32, in FOLDER/dry-run: does everything work?
 # Solid lines are measured. Dashed ones are the theory: operations of the table, in scale with the last measurement, and the
 # memory of attention that holds every weight.
 set -euo pipefail
@@ -24,6 +24,7 @@ options 'width heads window kernel longest runs out' dry-run "$@"
 need_tfm
 table1=$(dirname "$(command -v "$tfm")")/../table1
 [ -x "$table1" ] || { echo "$table1 is not there: build all (ninja -C build/release)" >&2; exit 1; }
+out=$out${dry_run:+/dry-run}
 mkdir -p "$out"
 
 say "Measuring"

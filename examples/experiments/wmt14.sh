@@ -43,8 +43,7 @@ run() # SRC TGT VALID_SRC VALID_TGT TEST_SRC TEST_TGT
     local names=(train.en train.de valid.en valid.de test.en test.de) name reference=$6
     say "Words"
     for name in "${names[@]}"; do
-        [ -s "$out/$name" ] || words "$1" "${name#*.}" > "$out/$name.part"
-        [ -s "$out/$name" ] || mv "$out/$name.part" "$out/$name"
+        [ -s "$out/$name" ] || into "$out/$name" words "$1" "${name#*.}"
         shift
     done
     wc -l "${names[@]/#/$out/}"
@@ -52,7 +51,7 @@ run() # SRC TGT VALID_SRC VALID_TGT TEST_SRC TEST_TGT
     train "$out/en-de.tfm" --src "$out/train.en" --tgt "$out/train.de" --valid-src "$out/valid.en" --valid-tgt "$out/valid.de" \
         --tokenizer subword-nmt "${work[@]}" --preset "$preset" --dropout "$dropout" --warmup 4000
     say "Scores"
-    "$tfm" translate --model "$out/en-de.tfm" --beam 4 --alpha 0.6 --threads "$threads" --quiet < "$out/test.en" > "$out/test.out"
+    into "$out/test.out" "$tfm" translate --model "$out/en-de.tfm" --beam 4 --alpha 0.6 --threads "$threads" --quiet < "$out/test.en"
     echo "as the paper: tokenised, case kept, compounds split"
     "$tfm" evaluate --hyp "$out/test.out" --ref "$out/test.de" --tokenize none --smooth none --compound-split
     echo "as sacreBLEU: text as people write it"
@@ -93,6 +92,7 @@ estimate()
 
 [ -z "$dry_run" ] || rm -rf "$out"
 mkdir -p "$out"
+keep_options "$out" preset
 if [ -n "$dry_run" ]; then
     zcat -f "$1" | sed -n 1,440p > "$out/all.en"
     zcat -f "$2" | sed -n 1,440p > "$out/all.de"
