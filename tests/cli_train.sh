@@ -79,7 +79,7 @@ check "c17 a resumed training: the same bits" cmp a half
 check "a resumed log goes on" equal "$(grep ^step, half.csv | cut -d , -f 2 | tr '\n' ' ')" "$(seq 20 | tr '\n' ' ')"
 printf 'step,21,1' >> half.csv
 works "after a cut" "${train[@]}" --model half --steps 21 --resume --log half.csv
-check "after a cut: the next row is whole" equal "$(grep -c '^step,21,.*,,,$' half.csv)" 1
+check "after a cut: the next row is whole" equal "$(awk -F , 'NF == 14 && $2 == 21' half.csv | grep -c ^step)" 1
 check "a resumed log has one header" equal "$(grep -c ^event, half.csv)" 1
 refused "other data" 1 "." "$tfm" train --src de --tgt en "${small[@]}" --model half --steps 25 --resume --quiet
 
