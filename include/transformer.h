@@ -836,8 +836,9 @@ TFM_API void tfm_request_init(tfm_request *request, size_t struct_size);
  * yet, and what changes texts after the search, placeholders and replace_unknown, is TFM_E_UNSUPPORTED. After a callback
  * cancels there are no results, but the sentences that it was told of before were final.
  * returns as those; TFM_E_INVALID also for a prefix as long as the longest output, or with EOS in it, for
- *         terms that are empty or too many, and for terms of samples; for a placeholder that its line has not, or not as
- *         often; for a term or a placeholder that the tokenizer cannot write, which it names. since 0.2
+ *         terms that are empty, too many, or with EOS, PAD or BOS in them (of these two not with allow_special), and for
+ *         terms of samples; for a placeholder that its line has not, or not as often; for a term or a placeholder that
+ *         the tokenizer cannot write, which it names. since 0.2
  */
 TFM_API tfm_status tfm_decoder_run(tfm_decoder *decoder, const tfm_request *request, tfm_error *error);
 
@@ -918,7 +919,8 @@ TFM_API size_t tfm_decoder_parts(const tfm_decoder *decoder, size_t sentence);
 
 /*
  * Natural-log probability of each target token given its source, EOS included: line i of targets belongs to line i
- * of sources. Text is taken as by tfm_decoder_translate(). Results stay in the decoder until its next call.
+ * of sources. Text is taken as by tfm_decoder_translate(), but a blank source is [EOS] and not skipped. Results stay in
+ * the decoder until its next call.
  * returns as tfm_decoder_translate(). since 0.2
  */
 TFM_API tfm_status tfm_decoder_logprobs(tfm_decoder *decoder, const tfm_text *sources, const tfm_text *targets, size_t n_pairs,
@@ -1164,8 +1166,8 @@ TFM_API tfm_status tfm_trainer_step(tfm_trainer *trainer, tfm_progress *progress
 
 /*
  * Trains until a limit, patience, or a callback ends it, with validation and checkpoints.
- * returns TFM_OK, TFM_E_CANCELLED (by a callback), or as tfm_trainer_step(); TFM_E_IO also when a checkpoint cannot
- *         be written. since 0.2
+ * returns TFM_OK, TFM_E_CANCELLED (by a callback), or as tfm_trainer_step(); TFM_E_INVALID also for patience or
+ *         valid_bleu without validation data; TFM_E_IO also when a checkpoint cannot be written. since 0.2
  */
 TFM_API tfm_status tfm_trainer_run(tfm_trainer *trainer, tfm_error *error);
 

@@ -213,7 +213,7 @@ static inline size_t tiny_at_least(const tiny *t)
     const tfm_decoder_options *o = &t->options;
     size_t n = o->min_length;
 
-    while ((double)n < (double)o->min_ratio * (double)t->source.size) n++;
+    while ((float)n < o->min_ratio * (float)t->source.size) n++;
     return n;
 }
 
@@ -222,7 +222,7 @@ static inline size_t tiny_at_most(const tiny *t)
     const tfm_decoder_options *o = &t->options;
     size_t n = 1;
 
-    while (n < o->max_length && (o->max_ratio <= 0.0f || (double)n < (double)o->max_ratio * (double)t->source.size))
+    while (n < o->max_length && (o->max_ratio <= 0.0f || (float)n < o->max_ratio * (float)t->source.size))
         n++;
     return n;
 }

@@ -288,7 +288,7 @@ END_TEST
 /* A term that may not come: no end, and numbers all the same. */
 START_TEST(terms_that_masks_forbid_leave_a_number)
 {
-    static const int32_t every[] = {0, 1, 2, 3, 4, 5};
+    static const int32_t every[] = {TFM_UNK, 4, 5, TFM_PAD, TFM_EOS, TFM_BOS};
     static const tfm_ids ids[] = {{every, 1},     {every + 1, 1}, {every + 2, 1},
                                   {every + 3, 1}, {every + 4, 1}, {every + 5, 1}};
     const size_t one = 1;
@@ -300,7 +300,7 @@ START_TEST(terms_that_masks_forbid_leave_a_number)
         t.options.forbidden = ids;
         t.options.n_forbidden = n;
         tfm_search *search = search_of();
-        const tfm_request request = {.n = 1, .sources = &t.source, .n_terms = &one, .terms = ids + n - 1};
+        const tfm_request request = {.n = 1, .sources = &t.source, .n_terms = &one, .terms = ids + (n - 1) % 3};
         ck_assert_ok(tfm_search_run(search, &request, &error), error);
         ck_assert(tfm_search_get(search, 0, 0, &h));
         ck_assert(!isnan(h.score) && (!h.ids.size || h.ids.data[h.ids.size - 1] != TFM_EOS));
@@ -413,6 +413,8 @@ START_TEST(any_ratio_is_a_number_of_tokens)
 
     ck_assert_uint_eq(tfm_masks_min_length(&o, 3), 2);
     ck_assert_uint_eq(tfm_masks_min_length(&o, 5), 3);
+    o.min_ratio = 1.2f; /* a little more, but 6 of 5 */
+    ck_assert_uint_eq(tfm_masks_min_length(&o, 5), 6);
     o.min_ratio = FLT_MAX;
     ck_assert_uint_eq(tfm_masks_min_length(&o, 4096), UINT32_MAX);
     o.min_ratio = 1e-30f;

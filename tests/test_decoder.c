@@ -301,6 +301,7 @@ static void not_numbers(const tfm_parameter *p, float *to)
     if (!strcmp(p->name, "output.bias")) to[7] = INFINITY;
 }
 
+/* _i: type of the weights, by beam search and by sampling. */
 START_TEST(weights_that_are_no_numbers_end)
 {
     static tfm_ids sentences[SENTENCES];
@@ -310,13 +311,18 @@ START_TEST(weights_that_are_no_numbers_end)
 
     o.dtype = (uint32_t)_i;
     sentences_make(sentences);
-    tfm_decoder *d = decoder_of(model, &o);
-    ck_assert_ok(tfm_decoder_translate_ids(d, sentences, 9, &error), error);
-    for (size_t i = 0; i < 9; i++) {
-        ck_assert_uint_eq(tfm_decoder_count(d, i), 1);
-        ck_assert(isnan(tfm_decoder_score(d, i, 0)));
+    for (int sampling = 0; sampling < 2; sampling++) {
+        o.temperature = (float)sampling;
+        tfm_decoder *d = decoder_of(model, &o);
+        ck_assert_ok(tfm_decoder_translate_ids(d, sentences, 9, &error), error);
+        for (size_t i = 0; i < 9; i++) {
+            ck_assert_uint_eq(tfm_decoder_count(d, i), 1);
+            ck_assert(isnan(tfm_decoder_score(d, i, 0)));
+            ck_assert_uint_eq(tfm_decoder_ids(d, i, 0).size, 0);
+            ck_assert(!tfm_decoder_finished(d, i, 0));
+        }
+        tfm_decoder_free(d);
     }
-    tfm_decoder_free(d);
     tfm_model_free(model);
 }
 END_TEST

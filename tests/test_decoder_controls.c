@@ -332,7 +332,8 @@ END_TEST
 
 START_TEST(terms_are_checked)
 {
-    static const int32_t ids[300] = {4, 5, TFM_EOS}, outside[] = {53};
+    static const int32_t ids[] = {4, 5, TFM_EOS}, outside[] = {53}, pad[] = {TFM_PAD}, bos[] = {4, TFM_BOS};
+    static int32_t fours[257];
     static tfm_ids many[65];
     static const struct {
         size_t n;
@@ -341,7 +342,10 @@ START_TEST(terms_are_checked)
     } trials[] = {
         {65, {ids, 1}, "sentence 0 has 65 terms and placeholders, more than 64"},
         {1, {ids, 0}, "term 0 of sentence 0 is empty"},
-        {1, {ids, 257}, "the terms of sentence 0 have 257 tokens, more than 256"},
+        {1, {ids, 3}, "term 0 of sentence 0 has EOS, which no translation has within it"},
+        {1, {pad, 1}, "term 0 of sentence 0 has PAD or BOS, which no translation has within it"},
+        {1, {bos, 2}, "term 0 of sentence 0 has PAD or BOS, which no translation has within it"},
+        {1, {fours, 257}, "the terms of sentence 0 have 257 tokens, more than 256"},
         {1, {outside, 1}, "terms[0].data[0] is 53, not in 0..52 (a vocabulary of 53)"},
     };
     const tfm_ids source = {ids, 3};
@@ -354,6 +358,7 @@ START_TEST(terms_are_checked)
     ck_assert_status(tfm_decoder_run(d, &r, &error), TFM_E_INVALID, error);
     ck_assert_str_eq(error.message, "terms and term_lines are NULL, their number 1");
     r.terms = many;
+    for (size_t i = 0; i < sizeof fours / sizeof *fours; i++) fours[i] = 4;
     for (size_t i = 0; i < sizeof trials / sizeof *trials; i++) {
         for (size_t j = 0; j < 65; j++) many[j] = trials[i].first;
         n = trials[i].n;

@@ -222,7 +222,8 @@ START_TEST(what_is_out_of_range_is_refused)
                 {{.char_order = 11, .beta = 2}, "char_order is 11, not in 1..10"},
                 {{.char_order = 6, .word_order = 7, .beta = 2}, "word_order is 7, not in 0..6"},
                 {{.char_order = 6, .beta = 0}, "beta is 0, not above 0 and at most 1000"},
-                {{.char_order = 6, .beta = NAN}, "beta is "}};
+                {{.char_order = 6, .beta = NAN}, "beta is "},
+                {{.char_order = 6, .beta = 2, .reserved = 7}, "reserved is 7, must be 0"}};
     tfm_metric_result r = {.score = 7};
     tfm_comparison c = {.p_value = 7};
     tfm_error error;
@@ -234,6 +235,12 @@ START_TEST(what_is_out_of_range_is_refused)
         ck_assert_msg(strstr(error.message, rows[i].message) != NULL, "\"%s\" lacks \"%s\"", error.message,
                       rows[i].message);
     }
+    const tfm_ter_options ter = {.struct_size = sizeof ter, .reserved = 7};
+    ck_assert_status(tfm_ter(&r, sizeof r, &a, 1, refs, 1, &ter, &error), TFM_E_INVALID, error);
+    const tfm_parseval_options parseval = {.struct_size = sizeof parseval, .reserved = 7};
+    tfm_parseval_result f;
+    ck_assert_status(tfm_parseval(&f, sizeof f, NULL, &a, &a, 1, &parseval, &error), TFM_E_INVALID, error);
+    ck_assert_str_eq(error.message, "reserved is 7, must be 0");
     ck_assert_status(tfm_ter(&r, sizeof r, &a, 0, refs, 1, NULL, &error), TFM_E_INVALID, error);
     ck_assert_status(tfm_ter(&r, sizeof r, &a, 1, refs, 0, NULL, &error), TFM_E_INVALID, error);
     ck_assert_double_eq(r.score, 7);

@@ -111,6 +111,12 @@ START_TEST(progress_makes_sense)
     ck_assert_uint_eq(p.steps_total, 0); /* no end in sight */
     ck_assert(p.seconds_left < 0.0);
     tfm_trainer_free(t);
+    o.max_epochs = UINT64_MAX;
+    t = trainer_of(model, &o, &data);
+    p = step_once(t);
+    ck_assert_uint_eq(p.steps_total, 0); /* beyond what a number can say */
+    tfm_trainer_free(t);
+    o.max_epochs = 0;
 }
 END_TEST
 
@@ -209,6 +215,21 @@ START_TEST(patience_ends_it)
     ck_assert(s.last_valid.best_valid == s.last_valid.valid_nll);
     tfm_trainer_free(t);
     tfm_model_free(tiny);
+}
+END_TEST
+
+START_TEST(patience_needs_something_to_validate_with)
+{
+    story s = {0};
+    tfm_trainer_options o = loop_options(&s);
+
+    o.patience = 3;
+    ck_assert_status(run_once(&o), TFM_E_INVALID, error);
+    ck_assert_ptr_nonnull(strstr(error.message, "patience is 3"));
+    o.patience = 0;
+    o.valid_bleu = 1;
+    ck_assert_status(run_once(&o), TFM_E_INVALID, error);
+    ck_assert_ptr_nonnull(strstr(error.message, "call tfm_trainer_set_valid()"));
 }
 END_TEST
 
@@ -392,6 +413,7 @@ static Suite *trainer_loop_suite(void)
     tcase_add_test(tc, progress_makes_sense);
     tcase_add_test(tc, m44_m26_perplexity_is_not_smoothed_and_not_dropped);
     tcase_add_test(tc, patience_ends_it);
+    tcase_add_test(tc, patience_needs_something_to_validate_with);
     tcase_add_test(tc, resumed_patience_goes_on_counting);
     tcase_add_test(tc, validation_bleu_is_that_of_the_model);
     suite_add_tcase(suite, tc);

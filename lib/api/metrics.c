@@ -79,10 +79,17 @@ static tfm_status read_chrf(tfm_chrf_options *used, const tfm_chrf_options *opti
     return status == TFM_OK ? tfm_chrf_check(used, error) : status;
 }
 
+static tfm_status check_reserved(uint32_t reserved, tfm_error *error)
+{
+    return reserved ? tfm_fail(error, TFM_E_INVALID, "reserved is %u, must be 0", reserved) : TFM_OK;
+}
+
 static tfm_status read_ter(tfm_ter_options *used, const tfm_ter_options *options, tfm_error *error)
 {
     *used = tfm_ter_defaults();
-    return options ? tfm_options_read(used, sizeof *used, TER_SIZE_MIN, options, error) : TFM_OK;
+    const tfm_status status = options ? tfm_options_read(used, sizeof *used, TER_SIZE_MIN, options, error) : TFM_OK;
+
+    return status == TFM_OK ? check_reserved(used->reserved, error) : status;
 }
 
 static tfm_status opened(bool open, tfm_error *error)
@@ -247,6 +254,7 @@ tfm_status tfm_parseval(tfm_parseval_result *result, size_t struct_size, tfm_par
 
     if (!result) return tfm_fail(error, TFM_E_INVALID, "result is NULL");
     tfm_status status = options ? tfm_options_read(&used, sizeof used, PARSEVAL_SIZE_MIN, options, error) : TFM_OK;
+    if (status == TFM_OK) status = check_reserved(used.reserved, error);
     if (status == TFM_OK) status = check_corpus(&corpus, error);
     if (status != TFM_OK) return status;
     const tfm_allocator a = tfm_allocator_or_default(used.allocator);

@@ -285,6 +285,11 @@ tfm_status tfm_trainer_run(tfm_trainer *t, tfm_error *error)
     const tfm_status status = check_ready(t, error);
 
     if (status != TFM_OK) return status;
+    if (!t->training.valid.n_pairs && (t->options.patience || t->options.valid_bleu))
+        return tfm_fail(error, TFM_E_INVALID,
+                        "patience is %" PRIu64 " and valid_bleu %u, but there is nothing to validate with: call "
+                        "tfm_trainer_set_valid()",
+                        (uint64_t)t->options.patience, t->options.valid_bleu);
     tfm_loop_begin(&t->loop, &t->training, &hooks, &t->kept);
     t->stepping = false;
     return tfm_loop_run(&t->loop, error);

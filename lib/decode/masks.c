@@ -78,8 +78,8 @@ static void penalise(const tfm_masks *m, const tfm_past *past, float *logits, si
 
 size_t tfm_masks_min_length(const tfm_decoder_options *options, size_t source)
 {
-    const double tokens = ceil((double)options->min_ratio * (double)source);
-    const size_t by_ratio = tokens < (double)UINT32_MAX ? (size_t)tokens : UINT32_MAX; /* beyond any output */
+    const float tokens = ceilf(options->min_ratio * (float)source); /* in float, as max_ratio */
+    const size_t by_ratio = tokens < (float)UINT32_MAX ? (size_t)tokens : UINT32_MAX; /* beyond any output */
 
     return by_ratio > options->min_length ? by_ratio : options->min_length;
 }

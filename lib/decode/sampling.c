@@ -88,7 +88,7 @@ tfm_pick tfm_sampling_draw(tfm_choice *row, const tfm_decoder_options *options, 
     return picks[row->n - 1]; /* rounding left nothing to the last one */
 }
 
-/* One live sample goes on, or ends; where nothing is a number it ends as it stands. */
+/* One live sample goes on, or ends. */
 static void take(tfm_beam *beam, uint32_t row, uint32_t number, tfm_pick pick, double logprob)
 {
     const size_t steps = beam->steps, n = beam->n_alive;
@@ -123,9 +123,11 @@ void tfm_sampling_advance(tfm_beam *beam, tfm_choice *rows, const double *lse, u
     beam->n_alive = 0;
     for (size_t i = 0; i < samples; i++) {
         const uint32_t row = forks ? 0 : (uint32_t)i, number = forks ? (uint32_t)i : beam->numbers[i];
-        tfm_pick pick = {NAN, beam->eos};
-        if (rows[row].n && !isnan(lse[row]))
-            pick = tfm_sampling_draw(&rows[row], o, uniform(o->seed, stream, position, number), weights);
+        if (!rows[row].n || isnan(lse[row])) { /* nothing is a number: it ends as it stands */
+            tfm_beam_finish(beam, (tfm_beam_end){(double)NAN, (double)NAN, (uint32_t)position, row, true});
+            continue;
+        }
+        const tfm_pick pick = tfm_sampling_draw(&rows[row], o, uniform(o->seed, stream, position, number), weights);
         const double before = forks ? begun : beam->alive[i]; /* not yet written over: no more live than before */
         take(beam, row, number, pick, before + ((double)pick.logit - lse[row]));
     }

@@ -155,7 +155,22 @@ static tfm_status check_prefix(const tfm_workspace *w, tfm_ids prefix, size_t in
     return TFM_OK;
 }
 
-static tfm_status check_terms(const tfm_terms *terms, size_t index, tfm_error *error)
+/* A term is what a translation can hold, and go on behind. */
+static tfm_status check_term(const tfm_workspace *w, tfm_ids term, size_t i, size_t index, tfm_error *error)
+{
+    const int32_t eos = (int32_t)tfm_workspace_model(w)->eos_id;
+    int32_t never[2];
+
+    tfm_workspace_never(w, never);
+    for (size_t j = 0; j < term.size; j++)
+        if (term.data[j] == eos || term.data[j] == never[0] || term.data[j] == never[1])
+            return tfm_fail(error, TFM_E_INVALID, "term %zu of sentence %zu has %s, which no translation has within it",
+                            i, index, term.data[j] == eos ? "EOS" : "PAD or BOS");
+    if (term.size) return TFM_OK;
+    return tfm_fail(error, TFM_E_INVALID, "term %zu of sentence %zu is empty", i, index);
+}
+
+static tfm_status check_terms(const tfm_workspace *w, const tfm_terms *terms, size_t index, tfm_error *error)
 {
     size_t total = 0;
 
@@ -163,8 +178,8 @@ static tfm_status check_terms(const tfm_terms *terms, size_t index, tfm_error *e
         return tfm_fail(error, TFM_E_INVALID, "sentence %zu has %zu terms and placeholders, more than %d", index,
                         terms->n, TFM_MOST_TERMS);
     for (size_t i = 0; i < terms->n; i++) {
-        if (!terms->phrases[i].size)
-            return tfm_fail(error, TFM_E_INVALID, "term %zu of sentence %zu is empty", i, index);
+        const tfm_status status = check_term(w, terms->phrases[i], i, index, error);
+        if (status) return status;
         size_t tokens;
         const size_t times = terms->times && terms->times[i] ? terms->times[i] : 1;
         if (!tfm_mul(times, terms->phrases[i].size, &tokens) || !tfm_add(total, tokens, &total)) total = SIZE_MAX;
@@ -189,7 +204,7 @@ static tfm_status take_terms(tfm_search *s, const tfm_request *r, tfm_error *err
         status = r->n_terms[i] > TFM_MOST_TERMS
                      ? TFM_OK
                      : tfm_workspace_check_targets(s->w, terms, r->n_terms[i], "terms", error);
-        if (!status) status = check_terms(&s->terms[i], i, error);
+        if (!status) status = check_terms(s->w, &s->terms[i], i, error);
         terms += r->n_terms[i];
     }
     return status;

@@ -26,9 +26,9 @@ static size_t longer(size_t a, size_t b)
 
 static size_t longest_by_ratio(const tfm_decoder_options *o, size_t source)
 {
-    const double length = ceil((double)o->max_ratio * (double)source);
+    const float length = ceilf(o->max_ratio * (float)source); /* in float: 1.2f is above 1.2, 1.2f * 5 is 6 */
 
-    return length < 1.0 ? 1 : length < (double)UINT32_MAX ? (size_t)length : UINT32_MAX;
+    return length < 1.0f ? 1 : length < (float)UINT32_MAX ? (size_t)length : UINT32_MAX;
 }
 
 size_t tfm_search_longest_output(const tfm_workspace *w, size_t source)

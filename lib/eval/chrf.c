@@ -33,6 +33,7 @@ tfm_status tfm_chrf_check(const tfm_chrf_options *options, tfm_error *error)
     if (!(options->beta > 0 && options->beta <= MAX_BETA)) /* NaN too */
         return tfm_fail(error, TFM_E_INVALID, "beta is %g, not above 0 and at most %d", (double)options->beta,
                         MAX_BETA);
+    if (options->reserved) return tfm_fail(error, TFM_E_INVALID, "reserved is %u, must be 0", options->reserved);
     return TFM_OK;
 }
 

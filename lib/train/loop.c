@@ -56,7 +56,7 @@ static void estimate_end(tfm_loop *loop)
         steps = fmin(steps, ((double)o->max_epochs - (double)at->epoch) * (double)updates - (double)at->update);
     if (o->max_seconds > 0.0 && pace > 0.0) steps = fmin(steps, (o->max_seconds - loop->progress.seconds) / pace);
     steps = fmax(steps, 0.0);
-    loop->progress.steps_total = isfinite(steps) ? at->step + (uint64_t)steps : 0;
+    loop->progress.steps_total = steps < 0x1p63 ? at->step + (uint64_t)steps : 0;
     loop->progress.seconds_left = isfinite(steps) ? steps * pace : -1.0;
 }
 

@@ -7,7 +7,7 @@ from array import array
 from ctypes import Array, Structure, byref, c_char_p, c_double, c_float, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
 from ctypes import cast, sizeof, string_at
 from dataclasses import fields
-from typing import Any, Callable, Iterable, List, Mapping, Sequence, Type, TypeVar, Union
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Sequence, Type, TypeVar, Union
 
 from ._abi import tfm_ids, tfm_text
 from .errors import InvalidError
@@ -48,6 +48,16 @@ def texts(lines: Iterable[Line], name: str) -> Any:
     return keeping((tfm_text * len(pieces))(*where), blob)
 
 
+def listed(groups: Iterable[Iterable[Any]], name: str) -> List[List[Any]]:
+    """A list for each line, where a string would be taken for a list of letters."""
+    lists = []
+    for group in [groups] if isinstance(groups, (str, bytes)) else groups:
+        if isinstance(group, (str, bytes)):
+            raise TypeError(f"{name} has {group!r}: give a list for each line")
+        lists.append(list(group))
+    return lists
+
+
 def text(line: Line) -> tfm_text:
     """A line as C reads it; the result keeps its bytes."""
     both = texts([line], "line")
@@ -78,6 +88,8 @@ def keeping(pointers: Pointers, owner: Any) -> Pointers:
 
 def id_array(line: Ids, name: str) -> "array[int]":
     """The ids as 32-bit numbers."""
+    if isinstance(line, (str, bytes, bytearray)):  # bytes would be read as the memory of numbers
+        raise TypeError(f"{name}: ids are whole numbers, not {type(line).__name__}")
     try:
         return array("i", line)
     except (TypeError, OverflowError) as error:
@@ -111,6 +123,14 @@ def fill(struct: Structure, options: Mapping[str, Any], allowed: Iterable[str], 
         set_field(struct, name, value)
 
 
+def take_function(options: Dict[str, Any], name: str) -> Any:
+    """Takes a callback out of the options; None if there is none."""
+    function = options.pop(name, None)
+    if function is not None and not callable(function):
+        raise TypeError(f"{name} is a function, not {function!r}")
+    return function
+
+
 def check_name(name: str, allowed: Iterable[str], who: str) -> None:
     """Raises for a name that is no option."""
     known = list(allowed)
@@ -119,17 +139,22 @@ def check_name(name: str, allowed: Iterable[str], who: str) -> None:
         raise TypeError(f"{name} is no option of {who}" + (f": is it {near[0]}?" if near else ""))
 
 
+def whole(name: str, value: Any, kind: Any = c_uint32, wanted: str = "a whole number") -> int:
+    """A number for C, of which ctypes alone would take the lowest bits."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is {wanted}, not {value!r}") from None
+    if kind(number).value != number:
+        raise InvalidError(f"{name} is {number}, not in 0..{2 ** (8 * sizeof(kind)) - 1}")
+    return number
+
+
 def set_field(struct: Structure, name: str, value: Any) -> None:
-    """Sets a field, which ctypes alone would do with the lowest bits of any number."""
+    """Sets a field."""
     kind: Any = next(field[1] for field in struct._fields_ if field[0] == name)
     if kind in _WHOLE:
-        try:
-            number = operator.index(value)
-        except TypeError:
-            raise TypeError(f"{name} is {_wanted(struct, name)}, not {value!r}") from None
-        setattr(struct, name, number)
-        if getattr(struct, name) != number:
-            raise InvalidError(f"{name} is {number}, not in 0..{2 ** (8 * sizeof(kind)) - 1}")
+        setattr(struct, name, whole(name, value, kind, _wanted(struct, name)))
     elif kind in (c_float, c_double):
         try:
             setattr(struct, name, float(value))

@@ -41,6 +41,9 @@ class Handle:
     def __init__(self, owned: Owned) -> None:
         self._owned: Optional[Owned] = owned
 
+    def __reduce__(self) -> Any:
+        raise TypeError(f"a {type(self).__name__} is an object of the C library, which cannot be copied or pickled")
+
     def close(self) -> None:
         """Gives the object back; its memory goes when no view and no call uses it. A second close does nothing."""
         self._owned = None

@@ -1,10 +1,10 @@
 """Metrics of translations."""
-from ctypes import POINTER, Array, Structure, byref, c_void_p, cast, sizeof
+from ctypes import POINTER, Array, Structure, byref, c_uint64, c_void_p, cast, sizeof
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Type, Union
 
 from ._abi import (tfm_bleu_options, tfm_bleu_result, tfm_chrf_options, tfm_comparison, tfm_metric_result,
                    tfm_parseval_options, tfm_parseval_result, tfm_parseval_row, tfm_ter_options, tfm_text)
-from ._convert import Line, encoded, fill, record, same_length, texts
+from ._convert import Line, encoded, fill, record, same_length, texts, whole
 from ._library import lib
 from .constants import MetricKind
 from .errors import checked
@@ -70,7 +70,7 @@ def compare(baseline: Sequence[Line], hypotheses: Sequence[Line], references: Re
     same_length(others, lines, "baseline and hypotheses")
     pointers, _kept = _pointers(lines, columns)
     checked(lib.tfm_compare, byref(result), sizeof(result), others, lines, len(lines), pointers, len(columns), int(metric),
-            cast(byref(struct), c_void_p), n_samples, seed)
+            cast(byref(struct), c_void_p), whole("n_samples", n_samples), whole("seed", seed, c_uint64))
     return record(Comparison, result)
 
 

@@ -1,9 +1,9 @@
 """How fast parts of the library are on this machine, each by itself."""
-from ctypes import byref, sizeof
+from ctypes import byref, c_size_t, sizeof
 from typing import TYPE_CHECKING, Any, Mapping
 
 from ._abi import tfm_measure_options, tfm_measurement
-from ._convert import fill, record
+from ._convert import fill, record, whole
 from ._library import lib
 from .errors import checked
 from .options import MeasureOptions
@@ -37,5 +37,5 @@ def _measured(function: Any, what: Any, options: Mapping[str, Any], who: str) ->
     struct, result = tfm_measure_options(), tfm_measurement()
     lib.tfm_measure_options_init(byref(struct), sizeof(struct))
     fill(struct, options, MeasureOptions.__annotations__, who)
-    checked(function, byref(result), sizeof(result), *what, byref(struct))
+    checked(function, byref(result), sizeof(result), *(whole("an argument", number, c_size_t) for number in what), byref(struct))
     return record(Measurement, result)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, 
 
 from ._abi import tfm_load_options, tfm_model_costs, tfm_model_options, tfm_parameter
 from ._arrays import FloatArray, given, lent
-from ._convert import Path, check_name, fill, path_bytes, record, set_field
+from ._convert import Path, check_name, fill, path_bytes, record, set_field, whole
 from ._handles import Handle, Owned, create
 from ._library import lib
 from .constants import Dtype
@@ -71,11 +71,11 @@ class Model(Handle):
         if dtype is None:
             checked(lib.tfm_model_save, self._open(), path_bytes(path))
         else:
-            checked(lib.tfm_model_save_as, self._open(), path_bytes(path), dtype)
+            checked(lib.tfm_model_save_as, self._open(), path_bytes(path), whole("dtype", dtype))
 
     def export(self, path: Path, format: int) -> None:
         """Writes the weights as another system has them, an Export: a file of Marian, or a directory of Hugging Face."""
-        checked(lib.tfm_model_export, self._open(), path_bytes(path), format)
+        checked(lib.tfm_model_export, self._open(), path_bytes(path), whole("format", format))
 
     def quantize(self, path: Path) -> None:
         """Writes the model in 8-bit integers: a quarter of the size, to translate, score and show attention with."""

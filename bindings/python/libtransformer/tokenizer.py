@@ -1,11 +1,12 @@
 """Text and ids."""
-from ctypes import byref, c_char, c_float, c_int32, c_size_t, c_void_p, sizeof
+from ctypes import byref, c_char, c_float, c_int32, c_size_t, c_uint64, c_void_p, sizeof
 from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional, Tuple
 
 from ._abi import tfm_log_fn, tfm_pretokenize_options, tfm_special_ids, tfm_tokenizer_options
 from ._calls import Call
-from ._convert import (Ids, Line, Path, decoded, fill, path_bytes, record, sequence, text, texts, written)
+from ._convert import (Ids, Line, Path, decoded, fill, path_bytes, record, sequence, take_function, text, texts, whole,
+                       written)
 from ._handles import Handle, Usage, Owned, create
 from ._library import lib
 from .constants import Language, TokenizerKind
@@ -46,7 +47,7 @@ class Tokenizer(Handle):
         struct, usage, array = tfm_tokenizer_options(), Usage(), texts(lines, "lines")
         lib.tfm_tokenizer_options_init(byref(struct), sizeof(struct))
         given = dict(options)
-        log = log_callback(usage, given.pop("log", None))  # type: ignore[arg-type]
+        log = log_callback(usage, take_function(given, "log"))
         fill(struct, given, TokenizerOptions.__annotations__, "Tokenizer.learn()")
         struct.log = log
 
@@ -165,7 +166,8 @@ class Tokenizer(Handle):
         owned, piece = self._open(), text(line)
 
         def write(ids: Any, capacity: int, n_ids: Any) -> None:
-            checked(lib.tfm_tokenizer_encode_dropout, ids, capacity, n_ids, owned, piece, dropout, seed, draw)
+            checked(lib.tfm_tokenizer_encode_dropout, ids, capacity, n_ids, owned, piece, float(dropout),
+                    whole("seed", seed, c_uint64), whole("draw", draw, c_uint64))
         return list(written(c_int32, piece.size + 1, write))
 
     def segment_dropout(self, line: Line, dropout: float, *, seed: int = 0, draw: int = 0) -> str:
@@ -173,7 +175,8 @@ class Tokenizer(Handle):
         owned, piece = self._open(), text(line)
 
         def write(buffer: Any, capacity: int, size: Any) -> None:
-            checked(lib.tfm_tokenizer_segment_dropout, buffer, capacity, size, owned, piece, dropout, seed, draw)
+            checked(lib.tfm_tokenizer_segment_dropout, buffer, capacity, size, owned, piece, float(dropout),
+                    whole("seed", seed, c_uint64), whole("draw", draw, c_uint64))
         return _string(4 * piece.size + 1, write)
 
     def normalize(self, line: Line) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, List, Mappi
 
 from ._abi import tfm_data_report, tfm_progress, tfm_progress_fn, tfm_reduce_fn, tfm_trainer_options
 from ._arrays import lent
-from ._convert import Ids, Line, Path, fill, path_bytes, record, same_length, sequences, texts
+from ._convert import Ids, Line, Path, fill, path_bytes, record, same_length, sequences, take_function, texts
 from ._handles import ExclusiveHandle, Owned, Usage, create
 from ._library import lib
 from .constants import Event
@@ -52,8 +52,8 @@ class Trainer(ExclusiveHandle):
     def _create(self, who: str, options: Mapping[str, Any], function: Any, origin: Any) -> None:
         struct, usage, given = tfm_trainer_options(), Usage(), dict(options)
         lib.tfm_trainer_options_init(byref(struct), sizeof(struct))
-        callbacks = {"progress": _progress_callback(usage), "log": log_callback(usage, given.pop("log", None)),
-                     "reduce": _reduce_callback(usage, given.pop("reduce", None))}
+        callbacks = {"progress": _progress_callback(usage), "log": log_callback(usage, take_function(given, "log")),
+                     "reduce": _reduce_callback(usage, take_function(given, "reduce"))}
         fill(struct, given, TrainerOptions.__annotations__, who)
         for name, callback in callbacks.items():
             setattr(struct, name, callback)

@@ -10,8 +10,8 @@ from ._abi import (tfm_decode_partial_fn, tfm_decode_progress_fn, tfm_decode_sen
                    tfm_profile_entry, tfm_request)
 from ._arrays import FloatArray, Floats, lent
 from ._calls import Call
-from ._convert import (Ids, Line, decoded, encoded, fill, keeping, numbers_of, record, same_length, sequence, sequences,
-                       texts)
+from ._convert import (Ids, Line, decoded, encoded, fill, keeping, listed, numbers_of, record, same_length, sequence, sequences,
+                       take_function, texts, whole)
 from ._handles import ExclusiveHandle, Usage, Owned, create
 from ._library import lib
 from .constants import AlignmentUnit, AttentionKind, Special
@@ -109,7 +109,7 @@ class Translator(ExclusiveHandle):
         pointers = (c_void_p * len(owners))(*(owner._as_parameter_.value for owner in owners))
         lib.tfm_decoder_options_init(byref(struct), sizeof(struct))
         given = dict(options)
-        progress = _progress_callback(usage, given.pop("progress", None))  # type: ignore[arg-type]
+        progress = _progress_callback(usage, take_function(given, "progress"))
         forbidden = sequences(given.pop("forbidden", ()), "forbidden")  # type: ignore[arg-type]
         fill(struct, given, TranslatorOptions.__annotations__, "Translator")
         struct.progress = progress
@@ -292,12 +292,12 @@ def _request(arrange: Callable[[Any, str], Any], prefixes: Optional[Iterable[Any
     for name, flat, groups in (("terms", "term_lines" if text else "terms", terms),
                                ("placeholders", "placeholders", placeholders)):
         if groups is not None:
-            lists = [list(some) for some in groups]
+            lists = listed(groups, name)
             same_length(array, lists, f"{field} and {name}")
             given["n_" + name] = (c_size_t * len(lists))(*map(len, lists))
             given[flat] = arrange([item for some in lists for item in some], name)
     if term_times is not None:
-        times = [list(some) for some in term_times]
+        times = [[whole("term_times", n, c_size_t) for n in some] for some in term_times]
         if [len(some) for some in times] != list(given.get("n_terms", ())):
             raise InvalidError("term_times needs a number for each of the terms of each line")
         given["term_times"] = (c_size_t * sum(map(len, times)))(*(n for some in times for n in some))
@@ -341,14 +341,14 @@ def _aligned(function: Any, owned: Owned, *which: int) -> List[List[float]]:
 
 def _attention(owned: Owned, source: Any, target: Any, kind: int, layer: int, head: int) -> Floats:
     weights, rows, cols = POINTER(c_float)(), c_size_t(), c_size_t()
-    checked(lib.tfm_decoder_attention, byref(weights), byref(rows), byref(cols), owned, source, target, kind, layer,
-            head)
+    checked(lib.tfm_decoder_attention, byref(weights), byref(rows), byref(cols), owned, source, target,
+            whole("kind", kind), whole("layer", layer), whole("head", head))
     return lent(cast(weights, c_void_p).value or 0, (rows.value, cols.value), owned)
 
 
 def _attention_all(owned: Owned, source: Any, target: Any, kind: int) -> Floats:
     weights, shape = POINTER(c_float)(), (c_size_t * 4)()
-    checked(lib.tfm_decoder_attention_all, byref(weights), shape, owned, source, target, kind)
+    checked(lib.tfm_decoder_attention_all, byref(weights), shape, owned, source, target, whole("kind", kind))
     return lent(cast(weights, c_void_p).value or 0, tuple(shape), owned)
 
 

@@ -193,3 +193,32 @@ def test_versions(tokenizer):
     assert tfm.status_name(99) == "unknown status"
     assert all(getattr(tfm, name).__doc__ for name in tfm.__all__ if name != "__version__")
     assert GERMAN[0] == tokenizer.decode(tokenizer.encode(GERMAN[0]))
+
+
+def test_numbers_beyond_their_type_are_refused_not_cut(translator, tokenizer, tmp_path):
+    for call in (lambda n: tfm.compare(["a"], ["b"], ["a"], n_samples=n), lambda n: translator.attention("good", "gut", layer=n),
+                 lambda n: translator.attention("good", "gut", kind=n), lambda n: translator.attention_all("good", "gut", kind=n),
+                 lambda n: tokenizer.encode_dropout("abc", 0.1, seed=n - 2 ** 33), lambda n: tokenizer.segment_dropout("abc", 0.1, draw=-n),
+                 lambda n: translator.translate(["good"], terms=[["gut"]], term_times=[[n ** 2]])):
+        with pytest.raises(tfm.InvalidError, match="not in 0"):
+            call(2 ** 32 + 7)
+        with pytest.raises(TypeError):
+            call("x")
+
+
+def test_a_string_is_no_list_and_bytes_are_no_ids(translator, tokenizer):
+    for name in ("terms", "placeholders"):
+        for groups in ("gut", ["gut"]):
+            with pytest.raises(TypeError, match=f"{name} has 'gut': give a list for each line"):
+                translator.translate(["good"], **{name: groups})
+    for call in (tokenizer.decode, lambda ids: translator.attention(bytearray(ids), "gut")):
+        with pytest.raises(TypeError, match="ids are whole numbers, not byte"):
+            call(b"\5\0\0\0")
+
+
+def test_a_callback_is_a_function(book):
+    with pytest.raises(TypeError, match="progress is a function, not 3"):
+        tfm.Translator(book, progress=3)
+    for name in ("log", "reduce"):
+        with pytest.raises(TypeError, match=f"{name} is a function, not 'x'"):
+            tfm.Trainer(book, **{name: "x"})

@@ -1,5 +1,7 @@
 """Closing, threads, and what is freed when."""
+import copy
 import gc
+import pickle
 import threading
 import weakref
 
@@ -142,3 +144,10 @@ def test_another_thread_cannot_train_meanwhile(trainer):
         assert isinstance(in_threads(1, lambda i: trainer.step())[0], tfm.BusyError)
         assert isinstance(in_threads(1, lambda i: trainer.model())[0], tfm.Model)
         break
+
+
+def test_a_copy_is_refused_by_name(blank, tokenizer):
+    for handle, _ in handles(blank, tokenizer):
+        for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(TypeError, match=f"a {type(handle).__name__} is an object of the C library"):
+                copied(handle)
