@@ -1,5 +1,6 @@
 /* Placeholders: they come as often as in their line, unchanged, with the white space of their line. */
 #include "api/line_terms.h"
+#include "api/line_words.h"
 #include "decoder_models.h"
 
 static size_t count_in(tfm_text text, tfm_text what)
@@ -127,6 +128,43 @@ START_TEST(white_space_is_that_of_the_line)
                       (int)to.size, to.data, cases[i][1]);
     }
     tfm_buffer_free(&to);
+}
+END_TEST
+
+/* White space that comes between "x", "<b>" and "y" makes three words of one: each has its own tokens' weights. */
+START_TEST(alignments_are_of_the_words_shown)
+{
+    static const tfm_text line = LINE("a <b> c"), prefix = LINE("x<b>y a"), mark = LINE("<b>");
+    static const size_t one = 1, ends[] = {1, 4, 5};
+    tfm_model *model = text_model_make();
+    tfm_decoder_options o = decoder_options(4);
+    tfm_request r = request_of(&line, 1, &one, &mark);
+    size_t rows, cols, n, m, i = 0;
+
+    r.prefix_lines = &prefix;
+    o.alignment = TFM_ALIGNMENT_OUTPUT;
+    tfm_decoder *d = decoder_of(model, &o);
+    ck_assert_ok(tfm_decoder_run(d, &r, &error), error);
+    const tfm_text text = tfm_decoder_text(d, 0, 0);
+    ck_assert_msg(text.size >= 7 && !memcmp(text.data, "x <b> y", 7), "%s", text.data);
+    const float *shown = tfm_decoder_alignment(d, 0, 0, TFM_ALIGNMENT_WORDS, &rows, &cols);
+    const float *tokens = tfm_decoder_alignment(d, 0, 0, TFM_ALIGNMENT_TOKENS, &n, &m);
+    ck_assert_uint_eq(rows, tfm_count_words(text));
+    for (size_t word = 0; word < 3; word++) {
+        double want = 0.0, have = 0.0;
+        size_t count = 0, size = 0;
+        for (; i < n; i++, count++) {
+            const tfm_ids so_far = {tfm_decoder_ids(d, 0, 0).data, i + 1};
+            ck_assert_ok(tfm_tokenizer_decode(NULL, 0, &size, tfm_model_tokenizer(model), so_far, &error), error);
+            if (size > ends[word]) break;
+            for (size_t j = 0; j + 1 < m; j++) want += (double)tokens[i * m + j]; /* but EOS */
+        }
+        ck_assert_uint_gt(count, 0);
+        for (size_t j = 0; j < cols; j++) have += (double)shown[word * cols + j];
+        ck_assert_double_eq_tol(have, want / (double)count, 1e-5);
+    }
+    tfm_decoder_free(d);
+    tfm_model_free(model);
 }
 END_TEST
 
@@ -359,6 +397,7 @@ static Suite *placeholders_suite(void)
     tcase_add_test(tc, other_lines_are_as_they_were);
     tcase_add_test(tc, terms_stay_beside_them);
     tcase_add_test(tc, white_space_is_that_of_the_line);
+    tcase_add_test(tc, alignments_are_of_the_words_shown);
     tcase_add_test(tc, they_are_counted_in_texts);
     tcase_add_test(tc, terms_are_whole_words);
     tcase_add_test(tc, what_cannot_stay_is_refused_by_name);

@@ -1,6 +1,7 @@
 /* Lines that are too long: where they are cut, what is translated, and what their results say. */
 #include "api/line_words.h"
 #include "api/split_lines.h"
+#include "text/tokenizer.h"
 #include "decoder_models.h"
 
 #include <math.h>
@@ -277,7 +278,7 @@ static void expect_part(expected *e, const tfm_decoder *d, size_t i, size_t rank
 {
     const tfm_allocator a = tfm_allocator_or_default(NULL);
     const int32_t vocab = (int32_t)tfm_tokenizer_vocab_size(t);
-    tfm_buffer text = {.allocator = a};
+    tfm_buffer text = {.allocator = a}, shown = {.allocator = a};
     uint32_t numbers[MOST_TOKENS];
     int32_t ids[MOST_TOKENS];
     size_t rows, cols;
@@ -292,7 +293,11 @@ static void expect_part(expected *e, const tfm_decoder *d, size_t i, size_t rank
         ids[r] = tfm_decoder_ids(d, i, rank).data[r];
         if (ids[r] >= vocab) ids[r] = TFM_UNK;
     }
-    ck_assert_ok(tfm_words_of_ids(numbers, t, (tfm_ids){ids, rows}, TFM_EOS, &text, &error), error);
+    tfm_tokenizer_join(t, (tfm_ids){ids, rows}, &shown);
+    ck_assert_ok(tfm_words_of_ids(numbers, t, (tfm_ids){ids, rows}, TFM_EOS, (tfm_text){shown.data, shown.size}, &text,
+                                  &error),
+                 error);
+    tfm_buffer_free(&shown);
     put_word_numbers(e->rows + e->n_rows, numbers, rows, target_word);
     e->n_rows += rows;
     e->n_cols += cols;

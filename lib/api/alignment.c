@@ -169,11 +169,12 @@ static tfm_status target_words(tfm_side_words *out, tfm_decoder *d, span parts, 
     *out = (tfm_side_words){tfm_count_words(text), 0, a->words};
     for (size_t i = parts.first; !status && i < parts.end; i++) {
         if (!tfm_search_get(d->search, i, rank, &part)) continue;
-        const size_t size = d->spans[part.number].size;
+        const tfm_span own = d->spans[part.number];
+        const size_t size = own.size;
         uint32_t *to = a->words + out->n_tokens;
         tfm_ids ids = part.ids;
         status = tfm_decoder_known_ids(d, &ids, error);
-        if (!status) status = tfm_words_of_ids(to, d->model->tokenizer, ids, end, &a->text, error);
+        if (!status) status = tfm_words_of_ids(to, d->model->tokenizer, ids, end, (tfm_text){d->text + own.first, size}, &a->text, error);
         if (at && size && tfm_parts_spaced(&d->parts, i)) at++;
         shift(to, ids.size, tfm_words_before(text, at));
         at += size;

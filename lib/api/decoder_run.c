@@ -128,8 +128,8 @@ static tfm_status run(tfm_decoder *d, const tfm_request *request, tfm_error *err
     if (align) tfm_decoder_clear_alignments(d);
     if (!status) tfm_decoder_watch(d, request, read);
     if (!status) status = tfm_search_run(d->search, &r, error);
-    if (!status && align) status = tfm_decoder_align(d, request, r.sources, r.n, error);
-    return status || !d->terms.n_placeholders ? status : tfm_decoder_space_placeholders(d, request, error);
+    if (!status && d->terms.n_placeholders) status = tfm_decoder_space_placeholders(d, request, error);
+    return status || !align ? status : tfm_decoder_align(d, request, r.sources, r.n, error);
 }
 
 tfm_status tfm_decoder_run(tfm_decoder *decoder, const tfm_request *request, tfm_error *error)

@@ -1,6 +1,7 @@
 /* Tokens to words, for tokenizers that tell no more than how many tokens a text has and what text tokens have. */
 #include "api/line_words.h"
 
+#include "base/utf8.h"
 #include "text/tokenizer.h"
 
 static bool is_space(char c)
@@ -68,30 +69,56 @@ tfm_status tfm_words_of_line(uint32_t *words, size_t n, const tfm_tokenizer *tok
     return status;
 }
 
-static size_t visible_size(const tfm_buffer *text)
+/* Characters, each maximal invalid part being one: as U+FFFD, which stands for it in a text that is shown. */
+static size_t count_characters(tfm_text word)
 {
-    size_t n = text->size;
+    size_t n = 0;
+    uint32_t code;
 
-    while (n && is_space(text->data[n - 1])) n--;
+    for (size_t at = 0; at < word.size; n++) {
+        const int size = tfm_utf8_read(tfm_text_from(word, at), &code);
+        at += (size_t)(size < 0 ? -size : size);
+    }
     return n;
 }
 
-/* A token that adds nothing but white space is of the word that follows. */
-tfm_status tfm_words_of_ids(uint32_t *words, const tfm_tokenizer *tokenizer, tfm_ids ids, int32_t eos, tfm_buffer *text,
-                            tfm_error *error)
+/* Those that are no white space. */
+static size_t count_ink(tfm_text text)
 {
-    size_t n = 0, shown = 0;
+    tfm_text word;
+    size_t n = 0;
+
+    while (text.size && tfm_next_word(&word, &text)) n += count_characters(word);
+    return n;
+}
+
+/* The word with number `at` of them. */
+static uint32_t word_with_ink(tfm_text text, size_t at)
+{
+    tfm_text word;
+
+    for (uint32_t number = 0; text.size && tfm_next_word(&word, &text); number++) {
+        const size_t size = count_characters(word);
+        if (at < size) return number;
+        at -= size;
+    }
+    return TFM_NO_WORD;
+}
+
+/* A token that adds nothing but white space is of the word that follows. */
+tfm_status tfm_words_of_ids(uint32_t *words, const tfm_tokenizer *tokenizer, tfm_ids ids, int32_t eos, tfm_text shown,
+                            tfm_buffer *text, tfm_error *error)
+{
+    size_t before = 0;
 
     text->bad = false; /* of an earlier call */
     for (size_t i = 0; i < ids.size; i++) {
         text->size = 0;
         tfm_tokenizer_join(tokenizer, (tfm_ids){ids.data, i + 1}, text);
-        const size_t now = visible_size(text);
-        n = tfm_count_words((tfm_text){text->data, text->size});
-        words[i] = (uint32_t)(now == shown && (now < text->size || !n) ? n : n - 1);
-        shown = now;
+        const size_t ink = count_ink((tfm_text){text->data, text->size});
+        const bool follows = ink == before && (!ink || is_space(text->data[text->size - 1]));
+        words[i] = ids.data[i] == eos ? TFM_NO_WORD : word_with_ink(shown, follows ? ink : ink - 1);
+        before = ink;
     }
-    for (size_t i = 0; i < ids.size; i++)
-        if (ids.data[i] == eos || words[i] >= n) words[i] = TFM_NO_WORD;
     return text->bad ? tfm_fail(error, TFM_E_NOMEM, "no memory for the words of %zu ids", ids.size) : TFM_OK;
 }

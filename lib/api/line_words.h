@@ -19,9 +19,9 @@ size_t tfm_words_before(tfm_text text, size_t at);
 tfm_status tfm_words_of_line(uint32_t *words, size_t n, const tfm_tokenizer *tokenizer, tfm_text line,
                              tfm_error *error);
 
-/* words [ids.size] = word of each token in the text that the ids, all of the vocabulary, are joined to; the token eos
- * has none. text: room, whose content is lost. */
-tfm_status tfm_words_of_ids(uint32_t *words, const tfm_tokenizer *tokenizer, tfm_ids ids, int32_t eos, tfm_buffer *text,
-                            tfm_error *error);
+/* words [ids.size] = word of each token in shown, the text that the ids, all of the vocabulary, are joined to, whatever
+ * white space has come or gone since; the token eos has none. text: room, whose content is lost. */
+tfm_status tfm_words_of_ids(uint32_t *words, const tfm_tokenizer *tokenizer, tfm_ids ids, int32_t eos, tfm_text shown,
+                            tfm_buffer *text, tfm_error *error);
 
 #endif
