@@ -31,7 +31,8 @@ static const option_row rows[] = {
      AT(trainer.checkpoint_steps)},
     {"checkpoint-minutes", "M", "and one every M minutes, instead of each epoch; default: not by time", OPTION_FLOAT,
      AT(checkpoint_minutes)},
-    {"keep", "K", "how many of the latest checkpoints stay, 0: all; an end between two writes one more", OPTION_U32, AT(trainer.keep)},
+    {"keep", "K", "how many of the latest checkpoints stay, 0: all; an end between two writes one more", OPTION_U32,
+     AT(trainer.keep)},
     {"average", "K",
      "the model is the mean of the last K checkpoints (section 6.1 of the paper: 5); default: the last "
      "weights",
