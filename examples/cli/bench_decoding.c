@@ -192,7 +192,7 @@ static void print(bench *b)
     printf("\"tokens_per_s\":%.1f,\"sentences_per_s\":%.2f,\"ms\":%.3f,\"p95_ms\":%.3f,\"mflop_per_token\":%.4g,",
            a->tgt_len / sentence, 1 / sentence, 1e3 * sentence, 1e3 * samples_quantile(&b->seconds, 0.95) / a->batch,
            1e-6 * flops / a->tgt_len);
-    printf("\"utilisation\":%.4g,\"gemm_gflops\":%.1f,\"gemm\":\"%s\",\"rss_mb\":%.1f,\"load_ms\":%.1f,",
+    printf("\"utilisation\":%.4g,\"gemm_gflops\":%.4g,\"gemm\":\"%s\",\"rss_mb\":%.1f,\"load_ms\":%.1f,",
            1e-9 * flops / sentence / gemm, gemm, yardstick_name(), b->peak_mb, 1e3 * b->load_seconds);
     print_spent(&b->spent);
     printf("}\n");

@@ -133,7 +133,7 @@ static void print(bench *b)
     printf("\"tokens_per_s\":%.1f,\"sentences_per_s\":%.2f,\"ms\":%.3f,\"p95_ms\":%.3f,\"gflop\":%.6g,",
            (double)b->progress.target_tokens / seconds, a->batch / seconds, 1e3 * seconds,
            1e3 * samples_quantile(&b->seconds, 0.95), 1e-9 * flops);
-    printf("\"utilisation\":%.4g,\"gemm_gflops\":%.1f,\"gemm\":\"%s\",", 1e-9 * flops / seconds / gemm, gemm,
+    printf("\"utilisation\":%.4g,\"gemm_gflops\":%.4g,\"gemm\":\"%s\",", 1e-9 * flops / seconds / gemm, gemm,
            yardstick_name());
     printf("\"rss_mb\":%.1f,\"piece_tokens\":%llu,\"first_step_s\":%.2f,\"minor_faults_per_step\":%.0f}\n", b->peak_mb,
            (unsigned long long)b->report.piece_tokens, b->first_step, samples_median(&b->faults));
