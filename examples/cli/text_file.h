@@ -17,8 +17,8 @@ typedef struct text_reader {
     const char *name; /* for messages */
     int fd;
     bool replace_invalid, gzip, ended, cut; /* cut: the line delivered last has no '\n' */
-    uint64_t line;                          /* how many were delivered */
-    char *data; /* data[start..end) is read and not yet delivered; no '\n' in [start, scanned) */
+    uint64_t line; /* how many were delivered */
+    char *data;    /* data[start..end) is read and not yet delivered; no '\n' in [start, scanned) */
     size_t start, scanned, end, capacity;
     unsigned char *packed;
     z_stream zip;

@@ -25,17 +25,18 @@ def twin_count() -> int:
 
 def kernel(number: int, twin: int, **options: "Unpack[MeasureOptions]") -> Measurement:
     """One inner loop on operands in the caches, on the calling thread."""
-    return _measured(lib.tfm_measure_kernel, (number, twin), options, "measure.kernel()")
+    return _measured(lib.tfm_measure_kernel, {"number": number, "twin": twin}, options, "measure.kernel()")
 
 
 def product(m: int, n: int, k: int, **options: "Unpack[MeasureOptions]") -> Measurement:
     """The product of a linear layer, c [m][n] = a [m][k] b^T with b [n][k]."""
-    return _measured(lib.tfm_measure_product, (m, n, k), options, "measure.product()")
+    return _measured(lib.tfm_measure_product, {"m": m, "n": n, "k": k}, options, "measure.product()")
 
 
-def _measured(function: Any, what: Any, options: Mapping[str, Any], who: str) -> Measurement:
+def _measured(function: Any, what: Mapping[str, int], options: Mapping[str, Any], who: str) -> Measurement:
     struct, result = tfm_measure_options(), tfm_measurement()
     lib.tfm_measure_options_init(byref(struct), sizeof(struct))
     fill(struct, options, MeasureOptions.__annotations__, who)
-    checked(function, byref(result), sizeof(result), *(whole("an argument", number, c_size_t) for number in what), byref(struct))
+    numbers = (whole(name, value, c_size_t) for name, value in what.items())
+    checked(function, byref(result), sizeof(result), *numbers, byref(struct))
     return record(Measurement, result)

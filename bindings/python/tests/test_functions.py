@@ -199,6 +199,7 @@ def test_numbers_beyond_their_type_are_refused_not_cut(translator, tokenizer, tm
     for call in (lambda n: tfm.compare(["a"], ["b"], ["a"], n_samples=n), lambda n: translator.attention("good", "gut", layer=n),
                  lambda n: translator.attention("good", "gut", kind=n), lambda n: translator.attention_all("good", "gut", kind=n),
                  lambda n: tokenizer.encode_dropout("abc", 0.1, seed=n - 2 ** 33), lambda n: tokenizer.segment_dropout("abc", 0.1, draw=-n),
+                 lambda n: tfm.measure.product(n ** 2, 1, 1),
                  lambda n: translator.translate(["good"], terms=[["gut"]], term_times=[[n ** 2]])):
         with pytest.raises(tfm.InvalidError, match="not in 0"):
             call(2 ** 32 + 7)
