@@ -266,7 +266,8 @@ static inline void marian_part(sample *s, const char *owner, const char *const *
     }
 }
 
-static inline void marian_sample(sample *s, const char *yml, int deflated)
+/* Arrays to which others may be added before zip_end(). */
+static inline void marian_arrays(sample *s, const char *yml, int deflated)
 {
     enum { D = SAMPLE_D, F = SAMPLE_FF };
     static const char *const attention[] = {"Wq", "Wk", "Wv",          "Wo",         "bq", "bk",
@@ -284,6 +285,11 @@ static inline void marian_sample(sample *s, const char *yml, int deflated)
     marian_part(s, "decoder_l1_self_", attention, attention_shapes, deflated);
     marian_part(s, "decoder_l1_context_", attention, attention_shapes, deflated);
     marian_part(s, "decoder_l1_ffn_", ffn, ffn_shapes, deflated);
+}
+
+static inline void marian_sample(sample *s, const char *yml, int deflated)
+{
+    marian_arrays(s, yml, deflated);
     zip_end(s);
 }
 

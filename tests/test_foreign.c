@@ -191,6 +191,20 @@ START_TEST(what_is_not_supported_is_named)
 }
 END_TEST
 
+/* Integers alone have scales: beside floats, one of any type and size is a tensor too many. */
+START_TEST(floats_have_no_scale)
+{
+    sample s = {.bytes = bytes};
+    tfm_model *m;
+
+    marian_arrays(&s, MARIAN_YML, 0);
+    npz_array(&s, "encoder_l1_ffn_W1_scale", SAMPLE_FF, 0, NULL, 0);
+    zip_end(&s);
+    ck_assert_status(try(bytes, s.size, &m, NULL), TFM_E_UNSUPPORTED, error);
+    ck_assert_ptr_nonnull(strstr(error.message, "the tensor encoder_l1_ffn_W1_scale is not understood"));
+}
+END_TEST
+
 /* A type of which the longest possible header has the quote alone. */
 START_TEST(a_header_may_end_anywhere)
 {
@@ -670,6 +684,7 @@ static Suite *suite(void)
     tcase_add_test(c, ct2_reserved_ids_are_those_of_the_vocabulary);
     tcase_add_loop_test(c, marian_arrays_become_parameters, MARIAN, KINDS);
     tcase_add_test(c, what_is_not_supported_is_named);
+    tcase_add_test(c, floats_have_no_scale);
     tcase_add_test(c, a_header_may_end_anywhere);
     tcase_add_loop_test(c, each_truncation_is_refused, 0, KINDS);
     tcase_add_loop_test(c, each_changed_byte_is_harmless, 0, KINDS + (KINDS - MARIAN));

@@ -77,15 +77,19 @@ float tfm_foreign_element(const tfm_tensor *t, size_t i)
 
 typedef struct place {
     const tfm_leaf *leaf;
-    const tfm_tensor *tensor, *scale; /* scale: NULL, or one number, or one for each row, to divide by */
+    const tfm_tensor *tensor, *scale; /* scale: of integers, one number, or one for each row, to divide by */
 } place;
+
+static bool is_quantised(const tfm_tensor *t)
+{
+    return t->dtype == TFM_I8 || t->dtype == TFM_I16;
+}
 
 static bool readable(const place *p)
 {
     const tfm_dtype d = p->tensor->dtype;
-    const bool quantised = d == TFM_I8 || d == TFM_I16;
 
-    return quantised ? p->scale && p->scale->dtype == TFM_F32 : d == TFM_F32 || d == TFM_F16 || d == TFM_BF16;
+    return p->scale ? p->scale->dtype == TFM_F32 : d == TFM_F32 || d == TFM_F16 || d == TFM_BF16;
 }
 
 static void copy(float *to, const tfm_parameter_plan *p, const place *from)
@@ -128,10 +132,9 @@ static tfm_status find(place *out, const tfm_foreign *from, const tfm_weights *w
         if (!way) memcpy(first, name, sizeof first);
         out->tensor = from->find(from->file, name);
     }
-    const tfm_dtype dtype = out->tensor->dtype;
     snprintf(name, sizeof name, "%.*s_scale", (int)sizeof name - 8, out->tensor->name);
-    out->scale = from->find(from->file, name);
-    if (!out->scale && (dtype == TFM_I8 || dtype == TFM_I16))
+    if (is_quantised(out->tensor)) out->scale = from->find(from->file, name);
+    if (!out->scale && is_quantised(out->tensor))
         return tfm_fail(error, TFM_E_FORMAT, "%.100s lacks the tensor %.100s: integers have no scale", from->path,
                         name);
     if (!readable(out))
