@@ -293,8 +293,8 @@ TFM_API tfm_status tfm_tokenizer_decode(char *text, size_t capacity, size_t *siz
                                         tfm_ids ids, tfm_error *error);
 
 /*
- * The line cut into tokens and joined by spaces: for subword-nmt what its "apply-bpe" prints. Sizes as
- * tfm_tokenizer_decode().
+ * The line cut into tokens and joined by spaces: for subword-nmt what its "apply-bpe" prints. A space inside of a token,
+ * as tensor2tensor has them, is spelt "\32;". Sizes as tfm_tokenizer_decode().
  * returns TFM_OK, TFM_E_INVALID, TFM_E_FORMAT (invalid UTF-8), TFM_E_NOMEM. since 0.2
  */
 TFM_API tfm_status tfm_tokenizer_segment(char *text, size_t capacity, size_t *size, const tfm_tokenizer *tokenizer,

@@ -45,6 +45,10 @@ model() # NAME OPTIONS OF spm_train...
     spm_encode --model="$file" --output_format=piece < lines > want 2> /dev/null
     "$tfm" tokenizer encode --tokenizer-file "$file" < lines > got
     same "$name: pieces" want got
+    mv want pieces
+    spm_decode --model="$file" --input_format=piece < pieces > want 2> /dev/null
+    "$tfm" tokenizer decode --tokenizer-file "$file" < pieces > got
+    same "$name: text of pieces" want got
     spm_encode --model="$file" --output_format=id < lines > ids 2> /dev/null
     "$tfm" tokenizer encode --ids --tokenizer-file "$file" < lines > got
     same "$name: ids" ids got

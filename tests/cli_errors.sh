@@ -51,6 +51,17 @@ check "the text is still there" cmp en other.en
 refused "one name for model and log" 2 "--model is t.tfm, the file of --log" "${train[@]}" t.tfm --log t.tfm
 refused "one name for tokenizer and codes" 2 "--output is t.tok, the file of --codes" \
     "$tfm" tokenizer learn --kind subword-nmt --input en -o t.tok --codes t.tok
+refused "one name for two that are not there yet" 2 "--output is new.tok, the file of --codes" \
+    "$tfm" tokenizer learn --kind subword-nmt --input en -o new.tok --codes ./new.tok
+"$tfm" train --src en --tgt de --vocab-size 270 --steps 1 --threads 1 --quiet --model first.tfm --batch-tokens 60
+cp first.tfm in.tfm
+for command in 'quantize --model in.tfm -o' 'convert --model in.tfm -o' 'tokenizer restrict --tokenizer-file in.tfm --glossary a -o' \
+    'tokenizer keep-case --tokenizer-file in.tfm -o' 'train --src en --tgt de --steps 1 --tokenizer-file in.tfm --model' \
+    'train --src en --tgt de --steps 1 --init in.tfm --model' 'average first.tfm in.tfm -o'; do
+    # shellcheck disable=SC2086 # words
+    refused "${command%% -*} onto its input" 2 "in.tfm, .*which .*would be lost" "$tfm" $command ./in.tfm
+done
+check "the model is still there" cmp first.tfm in.tfm
 refused "the text as tokenizer" 2 "--output is en, the file of --input" "$tfm" tokenizer learn --input de --input en -o en
 cp de log.txt
 refused "a text as log" 1 "log.txt holds something else than rows of 'event,step,...'" "${train[@]}" m --quiet --vocab-size 262 \

@@ -126,6 +126,11 @@ for file in wp.tok subwords; do
     mv out ids
     input=ids works "$file: decode" "$tfm" tokenizer decode --tokenizer-file $file --ids
     check "$file: decoding gives back the text" cmp out whole
+    echo 'one, two _ \32; (three),four' > spaced
+    input=spaced works "$file: encode to pieces" "$tfm" tokenizer encode --tokenizer-file $file
+    mv out pieces
+    input=pieces works "$file: decode pieces" "$tfm" tokenizer decode --tokenizer-file $file
+    check "$file: decoding pieces gives back the text" cmp out spaced
 done
 works "wordpiece: train" "$tfm" train --src en --tgt de --tokenizer wordpiece --vocab-size 120 --preset tiny --steps 1 --threads 1 \
     --model wp.tfm --quiet

@@ -1,7 +1,7 @@
 /* BERT's word-pieces: words, pieces, files, and the behaviours asked of every kind. */
 #include "tokenizers.h"
 
-#include "text/tokenizer.h"
+#include "text/bert.h"
 
 static const char file[] =
     "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\nb\n##b\n##c\nab\n,\n\xE5\x8D\x9A\nstra\xC3\x9F\n##e\n.\n\xC2\x85";
@@ -43,6 +43,29 @@ START_TEST(words_are_cut_into_the_longest_pieces)
     require_segments(t, (tfm_text){cuts[_i].line, strlen(cuts[_i].line)},
                      (tfm_text){cuts[_i].pieces, strlen(cuts[_i].pieces)});
     tfm_tokenizer_free(t);
+}
+END_TEST
+
+/* Python's lower() of what BERT keeps: a sigma is final where no letter follows but for marks. */
+static const struct {
+    const char *line, *words;
+} sigmas[] = {
+    {"\xCE\x91\xCE\xA3", "\xCE\xB1\xCF\x82 "},
+    {"\xCE\xA3", "\xCF\x83 "},
+    {"\xCE\x91\xCE\xA3\xE2\x80\x8D\xCE\x91", "\xCE\xB1\xCF\x83\xCE\xB1 "}, /* a joiner is dropped  */
+    {"\xCE\x91\xCE\xA3\xCC\x81\xCE\x91", "\xCE\xB1\xCF\x83\xCE\xB1 "},     /* an accent is skipped */
+    {"\xCE\x91\xCC\x81\xCE\xA3", "\xCE\xB1\xCF\x82 "},
+    {"\xCE\x91\xCE\xA3\xE5\x8D\x9A", "\xCE\xB1\xCF\x82 \xE5\x8D\x9A "},
+};
+
+START_TEST(sigma_is_final_as_in_python)
+{
+    tfm_buffer words = {.allocator = tfm_allocator_or_default(NULL)};
+
+    tfm_bert_words((tfm_text){sigmas[_i].line, strlen(sigmas[_i].line)}, false, &words);
+    ck_assert_uint_eq(words.size, strlen(sigmas[_i].words));
+    ck_assert_mem_eq(words.data, sigmas[_i].words, words.size);
+    tfm_buffer_free(&words);
 }
 END_TEST
 
@@ -240,6 +263,7 @@ static Suite *suite(void)
     TCase *c = tcase_create("bert");
 
     tcase_add_loop_test(c, words_are_cut_into_the_longest_pieces, 0, sizeof cuts / sizeof *cuts);
+    tcase_add_loop_test(c, sigma_is_final_as_in_python, 0, sizeof sigmas / sizeof *sigmas);
     tcase_add_test(c, special_ids);
     tcase_add_test(c, c01_what_is_unknown_is_stable);
     tcase_add_test(c, c04_nul_does_not_end_a_text);

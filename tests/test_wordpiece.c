@@ -40,9 +40,9 @@ static const struct {
 } cuts[] = {
     {"ab", "ab_"},
     {"abab", "a b ab_"},
-    {"ab, ab", "ab_ , _ ab_"},
-    {"ab ab", "ab_ ab_"},    /* a space between words is not there */
-    {" ab ", "  _ ab_   _"}, /* but at the ends it is              */
+    {"ab, ab", "ab_ ,\\32;_ ab_"},
+    {"ab ab", "ab_ ab_"},            /* a space between words is not there */
+    {" ab ", "\\32; _ ab_ \\32; _"}, /* but at the ends it is              */
     {"a_b", "a _ \\ u _ b _"},
     {"az", "a \\ 1 2 2 ; _"}, /* no token: its code                 */
     {"", ""},

@@ -16,7 +16,7 @@ typedef struct average_args {
 
 static const option_row rows[] = {
     {.kind = OPTION_HEADING, .help = "Options"},
-    {"output", "OUT", "file for the mean", OPTION_TEXT, .letter = 'o', .required = true, AT(output)},
+    {"output", "OUT", "file for the mean", OPTION_TEXT, .letter = 'o', .required = true, .file = 'w', AT(output)},
     {"skip-checksum", NULL, SKIP_CHECKSUM_HELP, OPTION_FLAG, AT(skip_checksum)},
     {.kind = OPTION_END},
 };

@@ -17,10 +17,10 @@ static const option_row rows[] = {
     {.kind = OPTION_HEADING, .help = "Options"},
     {"model", "FILE",
      "of Marian (model.npz) or 'tfm train', or a directory of CTranslate2, Hugging Face, Marian or OPUS-MT",
-     OPTION_TEXT, .required = true, AT(model)},
+     OPTION_TEXT, .required = true, .file = 'r', AT(model)},
     {"to", "native|marian|huggingface", "what to write; default native", OPTION_CHOICE, AT(to)},
     {"output", "OUT", "file for the model, or directory for Hugging Face's", OPTION_TEXT, .letter = 'o',
-     .required = true, AT(output)},
+     .required = true, .file = 'w', AT(output)},
     {"skip-checksum", NULL, SKIP_CHECKSUM_HELP, OPTION_FLAG, AT(skip_checksum)},
     {.kind = OPTION_END},
 };

@@ -15,8 +15,10 @@ typedef struct quantize_args {
 
 static const option_row rows[] = {
     {.kind = OPTION_HEADING, .help = "Options"},
-    {"model", "FILE", "of 'tfm train', or one of its checkpoints", OPTION_TEXT, .required = true, AT(model)},
-    {"output", "OUT", "file for the quantised model", OPTION_TEXT, .letter = 'o', .required = true, AT(output)},
+    {"model", "FILE", "of 'tfm train', or one of its checkpoints", OPTION_TEXT, .required = true, .file = 'r',
+     AT(model)},
+    {"output", "OUT", "file for the quantised model", OPTION_TEXT, .letter = 'o', .required = true, .file = 'w',
+     AT(output)},
     {"dtype", "int8", "type of the weights", OPTION_CHOICE, AT(dtype)},
     {"skip-checksum", NULL, SKIP_CHECKSUM_HELP, OPTION_FLAG, AT(skip_checksum)},
     {.kind = OPTION_END},

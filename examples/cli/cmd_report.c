@@ -15,7 +15,8 @@ typedef struct report_args {
 
 static const option_row rows[] = {
     {.kind = OPTION_HEADING, .help = "Options"},
-    {"output", "FILE", "the page, FILE.html", OPTION_TEXT, .letter = 'o', .offset = offsetof(report_args, output)},
+    {"output", "FILE", "the page, FILE.html", OPTION_TEXT, .letter = 'o', .file = 'w',
+     .offset = offsetof(report_args, output)},
     {.kind = OPTION_END},
 };
 

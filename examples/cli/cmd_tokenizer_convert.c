@@ -163,7 +163,7 @@ static bool next_word(tfm_text line, size_t *at, tfm_text *word)
     return word->size > 0;
 }
 
-static int parse_id(const converter *c, tfm_text word, int32_t *id)
+static int parse_id(converter *c, tfm_text word, int32_t *id)
 {
     char digits[16], message[128];
     const uint32_t size = tfm_tokenizer_vocab_size(c->tokenizer);
@@ -178,34 +178,54 @@ static int parse_id(const converter *c, tfm_text word, int32_t *id)
     return fail_line(c, message);
 }
 
-static int parse_piece(const converter *c, tfm_text word, int32_t *id)
+/* The id of a piece; that of unknown ones, and false, when it is not in the vocabulary. */
+static bool find_piece(const converter *c, tfm_text word, int32_t *id)
 {
     *id = tfm_tokenizer_id(c->tokenizer, word);
     tfm_special_ids special;
     tfm_tokenizer_special(&special, c->tokenizer);
     const tfm_text unknown = tfm_tokenizer_token(c->tokenizer, special.unk);
-    if (*id != special.unk || (word.size == unknown.size && memcmp(word.data, unknown.data, word.size) == 0))
-        return EXIT_SUCCESS;
+    return *id != special.unk || (word.size == unknown.size && memcmp(word.data, unknown.data, word.size) == 0);
+}
+
+/* A space inside of a piece of tensor2tensor, which tfm_tokenizer_segment() spells "\\32;". */
+static bool find_spelt(converter *c, tfm_text word, int32_t *id)
+{
+    static const char space[] = "\\32;";
+    enum { SIZE = sizeof space - 1 };
+    memory_grow(&c->text, &c->text_capacity, word.size, 1);
+    c->text_size = 0;
+    for (size_t i = 0; i < word.size; i++) {
+        const bool spelt = i + SIZE <= word.size && memcmp(word.data + i, space, SIZE) == 0;
+        c->text[c->text_size++] = spelt ? ' ' : word.data[i];
+        if (spelt) i += SIZE - 1;
+    }
+    return find_piece(c, (tfm_text){c->text, c->text_size}, id);
+}
+
+static int parse_piece(converter *c, tfm_text word, int32_t *id)
+{
+    if (find_piece(c, word, id)) return EXIT_SUCCESS;
+    if (tfm_tokenizer_kind(c->tokenizer) == TFM_TOKENIZER_WORDPIECE && find_spelt(c, word, id)) return EXIT_SUCCESS;
     char message[128];
     snprintf(message, sizeof message, "'%.*s' is not in the vocabulary", (int)(word.size < 80 ? word.size : 80),
              word.data);
     return fail_line(c, message);
 }
 
-static int decode_ids(converter *c)
+/* Makes text of the first n ids. */
+static int decode_ids(converter *c, size_t n)
 {
     for (;;) {
-        const tfm_ids ids = {c->ids, c->n_ids};
-        if (tfm_tokenizer_decode(c->text, c->text_capacity, &c->text_size, c->tokenizer, ids, &c->error))
+        if (tfm_tokenizer_decode(c->text, c->text_capacity, &c->text_size, c->tokenizer, (tfm_ids){c->ids, n},
+                                 &c->error))
             return fail_line(c, c->error.message);
-        if (c->text_size <= c->text_capacity) break;
+        if (c->text_size <= c->text_capacity) return EXIT_SUCCESS;
         memory_grow(&c->text, &c->text_capacity, c->text_size, 1);
     }
-    text_writer_line(&c->output, (tfm_text){c->text, c->text_size});
-    return EXIT_SUCCESS;
 }
 
-static int decode_words(converter *c, tfm_text line, int (*parse)(const converter *, tfm_text, int32_t *))
+static int decode_words(converter *c, tfm_text line, int (*parse)(converter *, tfm_text, int32_t *))
 {
     tfm_text word;
     c->n_ids = 0;
@@ -214,7 +234,9 @@ static int decode_words(converter *c, tfm_text line, int (*parse)(const converte
         const int code = parse(c, word, &c->ids[c->n_ids++]);
         if (code) return code;
     }
-    return decode_ids(c);
+    const int code = decode_ids(c, c->n_ids);
+    if (!code) text_writer_line(&c->output, (tfm_text){c->text, c->text_size});
+    return code;
 }
 
 static int decode_numbers(converter *c, tfm_text line)
@@ -236,8 +258,42 @@ static int join_pieces(converter *c, tfm_text line)
     return EXIT_SUCCESS;
 }
 
+/* Writes the text of the ids at hand; of the first of them, when it stands for an unknown piece, nothing. */
+static int write_run(converter *c, bool unknown)
+{
+    int code = unknown ? decode_ids(c, 1) : EXIT_SUCCESS;
+    const size_t skipped = unknown ? c->text_size : 0;
+    if (!code) code = decode_ids(c, c->n_ids);
+    if (!code) fwrite(c->text + skipped, 1, c->text_size - skipped, c->output.file);
+    return code;
+}
+
+/* Of SentencePiece, whose pieces that are not in the vocabulary are text themselves, as for spm_decode. */
+static int join_sentencepiece(converter *c, tfm_text line)
+{
+    tfm_text word;
+    bool unknown = false;
+    c->n_ids = 0;
+    for (size_t at = 0; next_word(line, &at, &word);) {
+        int32_t id;
+        if (!find_piece(c, word, &id)) {
+            const int code = write_run(c, unknown);
+            if (code) return code;
+            fwrite(word.data, 1, word.size, c->output.file);
+            unknown = true;
+            c->n_ids = 0;
+        }
+        memory_grow(&c->ids, &c->ids_capacity, c->n_ids + 1, sizeof *c->ids);
+        c->ids[c->n_ids++] = id;
+    }
+    const int code = write_run(c, unknown);
+    putc('\n', c->output.file);
+    return code;
+}
+
 static int decode_pieces(converter *c, tfm_text line)
 {
+    if (tfm_tokenizer_kind(c->tokenizer) == TFM_TOKENIZER_SENTENCEPIECE) return join_sentencepiece(c, line);
     if (tfm_tokenizer_kind(c->tokenizer) == TFM_TOKENIZER_SUBWORD_NMT) return join_pieces(c, line);
     return decode_words(c, line, parse_piece);
 }

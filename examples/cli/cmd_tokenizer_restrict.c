@@ -18,7 +18,7 @@ typedef struct restrict_args {
 static const option_row rows[] = {
     {.kind = OPTION_HEADING, .help = "Options"},
     {"tokenizer-file", "FILE", "of 'tfm tokenizer learn --kind subword-nmt', or a model made with one", OPTION_TEXT,
-     .required = true, AT(file)},
+     .required = true, .file = 'r', AT(file)},
     {"output", "FILE", "the new tokenizer, as plain text", OPTION_TEXT, .letter = 'o', .required = true, .file = 'w',
      AT(output)},
     {"vocabulary", "FILE",
@@ -85,8 +85,9 @@ const command command_tokenizer_restrict = {
 
 static const option_row case_rows[] = {
     {.kind = OPTION_HEADING, .help = "Options"},
-    {"tokenizer-file", "FILE", "the vocab.txt of a cased BERT", OPTION_TEXT, .required = true, AT(file)},
-    {"output", "FILE", "the new tokenizer, as plain text", OPTION_TEXT, .letter = 'o', .required = true, AT(output)},
+    {"tokenizer-file", "FILE", "the vocab.txt of a cased BERT", OPTION_TEXT, .required = true, .file = 'r', AT(file)},
+    {"output", "FILE", "the new tokenizer, as plain text", OPTION_TEXT, .letter = 'o', .required = true, .file = 'w',
+     AT(output)},
     {.kind = OPTION_END},
 };
 

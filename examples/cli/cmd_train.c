@@ -63,11 +63,11 @@ static const option_row rows[] = {
     {"min-frequency", "N", "a pair of symbols seen less often is not merged; default 2", OPTION_U32, .low = 1,
      AT(min_frequency)},
     {"tokenizer-file", "FILE", "use the tokenizer of this file (of 'tfm tokenizer learn', or a model)", OPTION_TEXT,
-     AT(tokenizer_file)},
+     .file = 'r', AT(tokenizer_file)},
     {"target-tokenizer-file", "FILE",
      "and that of this file for targets: --tokenizer-file is then for sources alone, and embeddings are not shared "
      "between them (sharing=target) unless --set says so",
-     OPTION_TEXT, AT(target_tokenizer_file)},
+     OPTION_TEXT, .file = 'r', AT(target_tokenizer_file)},
     {"codes", "FILE", "use the merges of this subword-nmt file", OPTION_TEXT, .file = 'r', AT(codes)},
 
     {.kind = OPTION_HEADING, .help = "Model"},
@@ -84,7 +84,7 @@ static const option_row rows[] = {
     {"init", "FILE",
      "fine-tuning: begin with the weights and the tokenizer of this model, or checkpoint, instead of random weights; "
      "anything that 'tfm convert' reads and is not quantised",
-     OPTION_TEXT, AT(init)},
+     OPTION_TEXT, .file = 'r', AT(init)},
 
     {.kind = OPTION_HEADING, .help = "How long (the first limit reached ends the training)"},
     {"steps", "N", "updates of the weights; default 100000, or no limit when another one is given", OPTION_U64,

@@ -321,10 +321,14 @@ static int check_files(const parser *p)
     for (const option_row *row = p->command->options; row->kind != OPTION_END; row++) {
         if (row->file != 'w' || !p->given[row - p->command->options]) continue;
         const char *path = *(const char *const *)(const void *)((const char *)p->args + row->offset);
-        const option_row *other = strcmp(path, "-") ? other_of(p, row, path) : NULL;
+        if (strcmp(path, "-") == 0) continue;
+        const option_row *other = other_of(p, row, path);
         if (other)
             return console_usage("--%s is %s, the file of --%s, which would be lost; give another name", row->name,
                                  path, other->name);
+        for (size_t i = 0; i < p->operands->size; i++)
+            if (same_file(p->operands->items[i], path))
+                return console_usage("--%s is %s, which is read and would be lost; give another name", row->name, path);
     }
     return EXIT_SUCCESS;
 }

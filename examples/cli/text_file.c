@@ -17,11 +17,29 @@ const char *text_name(const char *path)
     return strcmp(path, "-") == 0 ? "standard input" : path;
 }
 
+static bool same_inode(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* The part of a path behind its folder, whose state is found. */
+static const char *last_name(const char *path, struct stat *folder)
+{
+    const char *slash = strrchr(path, '/');
+    char *parent = slash ? strndup(path, (size_t)(slash + 1 - path)) : strdup(".");
+    const bool found = parent && stat(parent, folder) == 0;
+    free(parent);
+    return !found ? NULL : slash ? slash + 1 : path;
+}
+
 bool same_file(const char *a, const char *b)
 {
     struct stat x, y;
-    if (stat(a, &x) != 0 || stat(b, &y) != 0) return strcmp(a, b) == 0;
-    return S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+    const bool is_a = stat(a, &x) == 0, is_b = stat(b, &y) == 0;
+    if (is_a && is_b) return (S_ISREG(x.st_mode) || S_ISDIR(x.st_mode)) && same_inode(&x, &y);
+    if (is_a || is_b) return false;
+    const char *name = last_name(a, &x), *other = last_name(b, &y);
+    return name && other && strcmp(name, other) == 0 && same_inode(&x, &y);
 }
 
 bool text_reader_open(text_reader *r, const char *path, bool replace_invalid)

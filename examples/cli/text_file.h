@@ -74,7 +74,7 @@ bool text_writer_close(text_writer *w, bool commit);
 /* Whether path's folder exists and is writable; and moreover whether no device or folder has that name. */
 bool output_folder_check(const char *path);
 bool output_path_check(const char *path);
-/* Whether both names are of one regular file, or are the same name of one that is not there yet. */
+/* Whether both names are of one regular file or folder, or would be of one that is not there yet. */
 bool same_file(const char *a, const char *b);
 
 /* A file of comma-separated values, to write rows to: anew, or behind those that it has. A file that does not begin

@@ -76,8 +76,15 @@ static void take_bytes(sink *s, tfm_text text)
 
 typedef struct segments {
     sink sink;
-    bool begun;
+    bool begun, spelt;
 } segments;
+
+/* Where a space ends a token, one inside of it is spelt as tensor2tensor spells a character that is in no token. */
+static void take_spelt(sink *s, tfm_text text)
+{
+    for (size_t i = 0; i < text.size; i++)
+        take_bytes(s, text.data[i] == ' ' ? tfm_text_of("\\32;") : (tfm_text){text.data + i, 1});
+}
 
 static void take_segment(void *user, const tfm_token *token)
 {
@@ -85,7 +92,8 @@ static void take_segment(void *user, const tfm_token *token)
 
     if (s->begun) take_bytes(&s->sink, (tfm_text){" ", 1});
     s->begun = true;
-    take_bytes(&s->sink, token->text);
+    if (s->spelt) take_spelt(&s->sink, token->text);
+    else take_bytes(&s->sink, token->text);
     take_bytes(&s->sink, token->mark);
 }
 
@@ -98,6 +106,7 @@ static tfm_status segment(char *text, size_t capacity, size_t *size, const tfm_t
     size_t leading = 0, trailing = 0;
 
     if (status != TFM_OK) return status;
+    s.spelt = tokenizer->kind == TFM_TOKENIZER_WORDPIECE;
     if (tokenizer->kind == TFM_TOKENIZER_SUBWORD_NMT) tfm_words_margins(line, &leading, &trailing);
     take_bytes(&s.sink, (tfm_text){line.data, leading});
     status = tfm_tokenizer_cut_dropout(tokenizer, line, dropout, take_segment, &s, error);

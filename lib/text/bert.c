@@ -1,6 +1,8 @@
 /* Words by BERT's rules, and the longest pieces of each. */
 #include "text/bert.h"
 
+#include "base/characters.h"
+
 #include <utf8proc.h>
 
 #define GOES_ON "##"
@@ -65,14 +67,13 @@ static void append_alone(tfm_buffer *out, size_t start, utf8proc_int32_t c, utf8
     if (alone) end_word(out, start);
 }
 
-/* The lower case of a character without its accents, where punctuation may only then show. */
+/* A character without its accents, where punctuation may only then show. */
 static void append_plain(tfm_buffer *out, size_t start, uint32_t c)
 {
     enum { MOST = 32 };
     utf8proc_int32_t parts[MOST];
     int boundary = 0;
-    const utf8proc_ssize_t n =
-        utf8proc_decompose_char(utf8proc_tolower((utf8proc_int32_t)c), parts, MOST, UTF8PROC_DECOMPOSE, &boundary);
+    const utf8proc_ssize_t n = utf8proc_decompose_char((utf8proc_int32_t)c, parts, MOST, UTF8PROC_DECOMPOSE, &boundary);
 
     for (utf8proc_ssize_t i = 0; i < n && i < MOST; i++) {
         const utf8proc_category_t category = utf8proc_category(parts[i]);
@@ -80,36 +81,58 @@ static void append_plain(tfm_buffer *out, size_t start, uint32_t c)
     }
 }
 
-static bool is_letter(tfm_text text)
+/* The next character of a line, taken off it; 0 for a byte that is of none. */
+static uint32_t take_character(tfm_text *line, tfm_text *bytes, utf8proc_category_t *category)
 {
-    uint32_t c;
+    uint32_t c = 0;
+    const int size = tfm_utf8_read(*line, &c);
 
-    if (!text.size || tfm_utf8_read(text, &c) < 0) return false;
-    const utf8proc_category_t category = utf8proc_category((utf8proc_int32_t)c);
-    return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO;
+    *bytes = (tfm_text){line->data, size > 0 ? (size_t)size : 1};
+    *line = tfm_text_from(*line, bytes->size);
+    *category = utf8proc_category((utf8proc_int32_t)c);
+    return size > 0 ? c : 0;
+}
+
+/* What is dropped does not count for the form of a sigma at the end of a word either. */
+static void append_clean(tfm_buffer *out, tfm_text line)
+{
+    utf8proc_category_t category;
+    tfm_text bytes;
+
+    while (line.size) {
+        const uint32_t c = take_character(&line, &bytes, &category);
+        if (is_space(c, category) || !is_dropped(c, category)) tfm_buffer_append(out, bytes.data, bytes.size);
+    }
+}
+
+static void append_words(tfm_buffer *out, tfm_text text, bool cased)
+{
+    const size_t start = out->size;
+    utf8proc_category_t category;
+    tfm_text bytes;
+
+    while (text.size) {
+        const uint32_t c = take_character(&text, &bytes, &category);
+        const bool space = is_space(c, category), alone = is_chinese(c);
+        if (space || alone) end_word(out, start);
+        if (cased && !space) append_alone(out, start, (utf8proc_int32_t)c, category);
+        else if (!space) append_plain(out, start, c);
+        if (alone) end_word(out, start);
+    }
+    end_word(out, start);
 }
 
 void tfm_bert_words(tfm_text line, bool cased, tfm_buffer *out)
 {
-    const size_t start = out->size;
-    bool inside = false; /* a letter came before */
+    tfm_buffer clean = {.allocator = out->allocator}, lower = clean;
 
-    while (line.size) {
-        uint32_t c = 0;
-        const int size = tfm_utf8_read(line, &c);
-        line = tfm_text_from(line, size > 0 ? (size_t)size : 1);
-        const utf8proc_category_t category = utf8proc_category((utf8proc_int32_t)c);
-        const bool space = is_space(c, category), alone = is_chinese(c);
-        if (!space && is_dropped(c, category)) continue;
-        if (space || alone) end_word(out, start);
-        if (cased && !space) append_alone(out, start, (utf8proc_int32_t)c, category);
-        else if (c == 0x3A3 && inside && !is_letter(line))
-            append_character(out, 0x3C2); /* sigma at the end of a word */
-        else if (!space) append_plain(out, start, c);
-        if (alone) end_word(out, start);
-        inside = category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO;
-    }
-    end_word(out, start);
+    append_clean(&clean, line);
+    if (!cased) tfm_text_lower(&lower, (tfm_text){clean.data, clean.size});
+    const tfm_buffer *words = cased ? &clean : &lower;
+    append_words(out, (tfm_text){words->data, words->size}, cased);
+    out->bad |= clean.bad || lower.bad;
+    tfm_buffer_free(&clean);
+    tfm_buffer_free(&lower);
 }
 
 /* ----------------------------------------------------------------------------------------------- the pieces ----- */
