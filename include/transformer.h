@@ -668,7 +668,7 @@ typedef struct tfm_decoder_options {
     uint32_t struct_size;           /* set by the _init function: how many bytes the caller knows                 */
     uint32_t beam;                  /* hypotheses kept; 1: greedy; 1..1024, default 4 (6.1)                       */
     float    alpha;                 /* exponent of the length penalty (length_norm); >= 0, default 0.6 (6.1)      */
-    uint32_t n_best;                /* hypotheses returned per sentence, 1..beam; default 1                       */
+    uint32_t n_best;                /* hypotheses returned per sentence, 1..beam, or samples, 1..1024; default 1  */
     uint32_t max_extra;             /* longest output = source tokens (EOS counted) + this; default 50 (6.1)      */
     uint32_t max_length;            /* absolute longest output, EOS counted; 0: no other limit; default 0         */
     uint32_t max_source;            /* a longer source (tokens, EOS counted) is too long, as is one of more than the

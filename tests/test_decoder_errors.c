@@ -46,6 +46,26 @@ START_TEST(options_are_checked)
 }
 END_TEST
 
+START_TEST(samples_are_counted_by_their_own_name)
+{
+    static const struct {
+        uint32_t n_best;
+        const char *says;
+    } bad[] = {{0, "n_best is 0, not in 1..1024"}, {1025, "n_best is 1025, not in 1..1024"}};
+    tfm_model *model = model_make();
+    tfm_decoder *d;
+
+    for (size_t i = 0; i < 2; i++) {
+        tfm_decoder_options o = decoder_options(0); /* not used */
+        o.temperature = 1.0f;
+        o.n_best = bad[i].n_best;
+        ck_assert_status(tfm_decoder_create(&d, model, &o, &error), TFM_E_INVALID, error);
+        ck_assert_str_eq(error.message, bad[i].says);
+    }
+    tfm_model_free(model);
+}
+END_TEST
+
 START_TEST(forbidden_sequences_are_checked)
 {
     static const int32_t ids[] = {4, 53, -1};
@@ -311,6 +331,7 @@ static Suite *decoder_errors_suite(void)
     TCase *tc = tcase_create("decoder_errors");
 
     tcase_add_test(tc, options_are_checked);
+    tcase_add_test(tc, samples_are_counted_by_their_own_name);
     tcase_add_test(tc, forbidden_sequences_are_checked);
     tcase_add_test(tc, a_shortest_output_above_the_longest_is_refused);
     tcase_add_test(tc, m47_bad_ids_are_named);

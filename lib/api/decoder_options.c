@@ -23,12 +23,23 @@ void tfm_decoder_options_init(tfm_decoder_options *options, size_t struct_size)
     tfm_options_fill(options, struct_size, &defaults, sizeof defaults);
 }
 
+/* Rows of a sentence: hypotheses, or the samples. */
+static tfm_status take_rows(tfm_decoder_options *o, tfm_error *error)
+{
+    const bool samples = o->temperature > 0.0f;
+    const uint32_t most = samples ? MAX_BEAM : o->beam;
+
+    if (!most || most > MAX_BEAM)
+        return tfm_fail(error, TFM_E_INVALID, "beam is %u, not in 1..%d", o->beam, MAX_BEAM);
+    if (!o->n_best || o->n_best > most)
+        return tfm_fail(error, TFM_E_INVALID, "n_best is %u, not in 1..%u%s", o->n_best, most,
+                        samples ? "" : " (beam)");
+    if (samples) o->beam = o->n_best;
+    return TFM_OK;
+}
+
 static tfm_status check_search(const tfm_decoder_options *o, tfm_error *error)
 {
-    if (!o->beam || o->beam > MAX_BEAM)
-        return tfm_fail(error, TFM_E_INVALID, "beam is %u, not in 1..%d", o->beam, MAX_BEAM);
-    if (!o->n_best || o->n_best > o->beam)
-        return tfm_fail(error, TFM_E_INVALID, "n_best is %u, not in 1..%u (beam)", o->n_best, o->beam);
     if (o->stop_rule > TFM_STOP_WORST)
         return tfm_fail(error, TFM_E_INVALID, "stop_rule is %u, not in 0..%d", o->stop_rule, TFM_STOP_WORST);
     if (o->max_length && o->min_length > o->max_length)
@@ -119,7 +130,7 @@ tfm_status tfm_decoder_options_read(tfm_decoder_options *to, const tfm_decoder_o
     tfm_status status = tfm_options_read(to, sizeof *to, OPTIONS_SIZE_MIN, from, error);
 
     if (!status) status = check_sampling(to, error);
-    if (!status && to->temperature > 0.0f) to->beam = to->n_best; /* rows of a sentence */
+    if (!status) status = take_rows(to, error);
     if (!status) status = check_search(to, error);
     if (!status) status = check_controls(to, error);
     if (!status) status = check_alignment(to, model, error);

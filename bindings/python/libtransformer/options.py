@@ -129,7 +129,7 @@ class TranslatorOptions(TypedDict, total=False):
 
     beam: hypotheses kept; 1: greedy; 1..1024, default 4 (6.1)
     alpha: exponent of the length penalty (length_norm); >= 0, default 0.6 (6.1)
-    n_best: hypotheses returned per sentence, 1..beam; default 1
+    n_best: hypotheses returned per sentence, 1..beam, or samples, 1..1024; default 1
     max_extra: longest output = source tokens (EOS counted) + this; default 50 (6.1)
     max_length: absolute longest output, EOS counted; 0: no other limit; default 0
     max_source: a longer source (tokens, EOS counted) is too long, as is one of more than the model's positions:
