@@ -584,8 +584,9 @@ TFM_API tfm_status tfm_model_save_as(const tfm_model *model, const char *path, u
  * Writes the weights in a format of TFM_EXPORT_*, such that tfm_model_load() of it has the same bits; biases that the
  * other system insists on are zeros. Files are replaced as tfm_model_save() does it; a directory is made if it is not
  * there. The tokenizer is not written.
- * returns TFM_OK, TFM_E_INVALID, TFM_E_UNSUPPORTED (an option that the other system cannot express, by its name, or a
- *         quantised model), TFM_E_IO, TFM_E_NOMEM. since 0.2
+ * returns TFM_OK, TFM_E_INVALID (a directory has a file that is read before these: model.bin, generation_config.json),
+ *         TFM_E_UNSUPPORTED (an option that the other system cannot express, by its name, or a quantised model),
+ *         TFM_E_IO, TFM_E_NOMEM. since 0.2
  */
 TFM_API tfm_status tfm_model_export(const tfm_model *model, const char *path, uint32_t format, tfm_error *error);
 

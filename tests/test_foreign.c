@@ -614,6 +614,31 @@ START_TEST(models_of_others_come_back)
 }
 END_TEST
 
+/* What another model left in the folder is refused, or not read. */
+START_TEST(an_export_is_what_is_read_from_its_folder)
+{
+    static const char *const others[] = {"model.bin", "generation_config.json"};
+    static const char index[] = "{\"weight_map\":{\"lm_head.weight\":\"shard.safetensors\"}}";
+    const tfm_model_options o = form(3);
+    char name[TESTING_PATH];
+    tfm_model *m;
+
+    ck_assert_ok(tfm_model_create(&m, &o, NULL, &error), error);
+    path_join(other, folder, "out");
+    ck_assert_int_eq(mkdir(other, 0777), 0);
+    file_write(path_join(name, other, "model.safetensors.index.json"), index, sizeof index - 1);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        file_write(path_join(name, other, others[i]), "{}", 2);
+        ck_assert_status(tfm_model_export(m, other, TFM_EXPORT_HUGGING_FACE, &error), TFM_E_INVALID, error);
+        ck_assert_msg(strstr(error.message, others[i]) != NULL, "%s", error.message);
+        ck_assert_int_ne(access(path_join((char[TESTING_PATH]){0}, other, "model.safetensors"), F_OK), 0);
+        ck_assert_int_eq(unlink(name), 0);
+    }
+    check_round_trip(m, TFM_EXPORT_HUGGING_FACE);
+    tfm_model_free(m);
+}
+END_TEST
+
 START_TEST(what_the_others_lack_is_named)
 {
     static const struct {
@@ -699,6 +724,7 @@ static Suite *suite(void)
     tcase_add_loop_test(c, exported_models_come_back, 0, FORMS);
     tcase_add_loop_test(c, each_form_comes_back_or_is_refused, TFM_EXPORT_MARIAN, TFM_EXPORT_HUGGING_FACE + 1);
     tcase_add_test(c, models_of_others_come_back);
+    tcase_add_test(c, an_export_is_what_is_read_from_its_folder);
     tcase_add_test(c, what_the_others_lack_is_named);
     tcase_add_loop_test(c, exports_without_memory, 0, 2);
     suite_add_tcase(s, c);

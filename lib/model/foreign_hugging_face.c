@@ -308,7 +308,8 @@ tfm_status tfm_hugging_face_read(tfm_model_file *f, const char *path, bool verif
 
     if (status == TFM_OK)
         status = tfm_foreign_json(&generation, path, "generation_config.json", TFM_MOST_FOREIGN_CONFIG, error);
-    if (status == TFM_OK) status = tfm_foreign_json(&index, path, "model.safetensors.index.json", MOST_INDEX, error);
+    if (status == TFM_OK && !beside(path, "model.safetensors")) /* which counts where both are */
+        status = tfm_foreign_json(&index, path, "model.safetensors.index.json", MOST_INDEX, error);
     if (status == TFM_OK) status = open_shards(&file, index, path, &f->allocator, error);
     for (size_t i = 0; i < file.n && verify && status == TFM_OK; i++)
         status = tfm_safetensors_verify(file.files[i], error);

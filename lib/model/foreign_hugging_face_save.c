@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* Kinds differ in their positions, or else in the order of their norms. NULL: there is none. */
 static const char *kind_of(const tfm_model_options *o)
@@ -97,6 +98,19 @@ static tfm_status write_weights(const char *path, const tfm_weights *w, const fl
     return status;
 }
 
+/* What another model left there must not be read with this one, or for it. */
+static tfm_status check_folder(const char *path, tfm_error *error)
+{
+    static const char *const others[] = {"model.bin", "generation_config.json"};
+    char file[PATH_MAX];
+
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (snprintf(file, sizeof file, "%s/%s", path, others[i]) < (int)sizeof file && !access(file, F_OK))
+            return tfm_fail(error, TFM_E_INVALID, "%.120s has a %s, which is read before what is exported: take it "
+                            "away, or export to another folder", path, others[i]);
+    return TFM_OK;
+}
+
 /* The configuration comes last: without it a directory is no model. */
 tfm_status tfm_hugging_face_save(const char *path, const tfm_weights *w, const float *data, tfm_error *error)
 {
@@ -108,7 +122,8 @@ tfm_status tfm_hugging_face_save(const char *path, const tfm_weights *w, const f
         return tfm_fail(error, TFM_E_INVALID, "%.120s: the path is too long", path);
     if (mkdir(path, 0777) && errno != EEXIST)
         return tfm_fail(error, TFM_E_IO, "%.120s: %s", path, strerrordesc_np(errno));
-    status = write_weights(file, w, data, error);
+    status = check_folder(path, error);
+    if (status == TFM_OK) status = write_weights(file, w, data, error);
     snprintf(file, sizeof file, "%s/config.json", path);
     return status == TFM_OK ? write_configuration(file, w, error) : status;
 }

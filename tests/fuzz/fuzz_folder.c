@@ -6,7 +6,9 @@
 #include "../spm_file.h"
 #include "fuzz_memory.h"
 
-enum { HUGGING_FACE, CTRANSLATE2, MARIAN, OPUS };
+enum { HUGGING_FACE, SHARDS, CTRANSLATE2, MARIAN, OPUS };
+
+#define SHARD "model-1.safetensors"
 
 static const struct {
     const char *name;
@@ -14,7 +16,7 @@ static const struct {
 } files[] = {{"config.json", HUGGING_FACE},
              {"model.safetensors", HUGGING_FACE},
              {"generation_config.json", HUGGING_FACE},
-             {"model.safetensors.index.json", HUGGING_FACE},
+             {"model.safetensors.index.json", SHARDS},
              {"model.bin", CTRANSLATE2},
              {"config.json", CTRANSLATE2},
              {"shared_vocabulary.json", CTRANSLATE2},
@@ -76,7 +78,8 @@ static size_t write_good(int system)
     if (system == MARIAN) return write_file("model.npz", bytes, s.size);
     if (system == OPUS) return write_file("opus.npz", bytes, s.size) + write_opus();
     hf_sample(&s);
-    return write_file("model.safetensors", bytes, s.size) + write_file("config.json", HF_CONFIG, sizeof HF_CONFIG - 1);
+    return write_file(system == SHARDS ? SHARD : "model.safetensors", bytes, s.size) +
+           write_file("config.json", HF_CONFIG, sizeof HF_CONFIG - 1);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -99,6 +102,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     tfm_model_free(model);
     FUZZ_REQUIRE(fuzz_memory.live == 0);
     for (size_t i = 0; i < FILES; i++) remove(place(files[i].name));
-    for (size_t i = 0; i < 3; i++) remove(place((const char *const[]){"model.npz", "opus.npz", "source.spm"}[i]));
+    for (size_t i = 0; i < 4; i++) remove(place((const char *const[]){"model.npz", "opus.npz", "source.spm", SHARD}[i]));
     return 0;
 }

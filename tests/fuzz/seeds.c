@@ -145,7 +145,7 @@ static void write_folders(void)
         {"config", HF_CONFIG},
         {NULL, NULL},
         {"generation", "{\"decoder_start_token_id\":3,\"bos_token_id\":null}"},
-        {"index", "{\"metadata\":{},\"weight_map\":{\"model.shared.weight\":\"model.safetensors\"}}"},
+        {"index", "{\"metadata\":{},\"weight_map\":{\"model.shared.weight\":\"model-1.safetensors\"}}"},
         {NULL, NULL},
         {"ct2-config", "{\"layer_norm_epsilon\":1e-6,\"decoder_start_token\":\"</s>\",\"unk_token\":\"<unk>\"}"},
         {"ct2-list", "[\"<blank>\",\"<s>\",\"</s>\",\"a\",\"b\"]"},
