@@ -1082,8 +1082,8 @@ inline void attention(span<float> out, span<float> weights, span<const float> q,
     detail::require_shape("q", q.size(), n_queries, d_k);
     detail::require_shape("k", k.size(), n_keys, d_k);
     detail::require_shape("v", v.size(), n_keys, d_v);
-    detail::call(tfm_attention, out.data(), weights.data(), q.data(), k.data(), v.data(), n_queries, n_keys, d_k, d_v,
-                 &options);
+    detail::call(tfm_attention, out.data(), weights.empty() ? nullptr : weights.data(), q.data(), k.data(), v.data(),
+                 n_queries, n_keys, d_k, d_v, &options);
 }
 
 namespace detail {
