@@ -472,6 +472,7 @@ public:
     /* tfm_tokenizer_nbest(): the n most probable ways to cut a line, each with its log-probability. */
     std::vector<std::pair<std::vector<std::int32_t>, float>> nbest(std::string_view line, std::size_t n) const
     {
+        n = n < 1024 ? n : 1024; /* more are never given */
         std::vector<std::int32_t> ids(n * (line.size() + 1));
         std::vector<std::size_t> ends(n);
         std::vector<float> scores(n);
@@ -484,7 +485,7 @@ public:
         }
         std::vector<std::pair<std::vector<std::int32_t>, float>> ways;
         for (std::size_t i = 0, start = 0; i < got; start = ends[i++])
-            ways.emplace_back(std::vector<std::int32_t>(&ids[start], &ids[start] + (ends[i] - start)), scores[i]);
+            ways.emplace_back(std::vector<std::int32_t>(ids.data() + start, ids.data() + ends[i]), scores[i]);
         return ways;
     }
     std::string segment(std::string_view line) const

@@ -1,5 +1,6 @@
 /* transformer.hpp: options, errors, tokenizers and models, and that nothing is copied, lost or freed twice. */
 #include <array>
+#include <fstream>
 
 #include "cpp_models.hpp"
 
@@ -147,6 +148,26 @@ START_TEST(tokenizers_on_disk)
 }
 END_TEST
 
+START_TEST(ways_to_cut_a_line)
+{
+    /* A unigram model of SentencePiece, whose fields are a tag, a size and a body; a score is -2 in little-endian. */
+    const auto field = [](char tag, const std::string &body) {
+        return std::string{tag, static_cast<char>(body.size())} + body;
+    };
+    const auto piece = [&](const char *name, char type) {
+        return field('\n', field('\n', name) + std::string("\x15\0\0\0\xC0\x18", 6) + type);
+    };
+    std::ofstream(path) << piece("<unk>", 2) << piece("\u2581a", 1) << piece("b", 1) << piece("\u2581ab", 1);
+    const tfm::tokenizer t = tfm::tokenizer::load(path);
+    using ways = std::vector<std::pair<ids, float>>;
+
+    ck_assert(t.nbest("ab", 2) == (ways{{{3}, -2.0f}, {{1, 2}, -4.0f}}));
+    ck_assert(t.nbest("ab", SIZE_MAX).size() > 2);
+    for (const char *blank : {"", " "}) ck_assert(t.nbest(blank, 3) == (ways{{{}, 0.0f}}));
+    require_status(TFM_E_INVALID, "n is 0", [&] { t.nbest("ab", 0); });
+}
+END_TEST
+
 START_TEST(tokenizers_tell_their_log)
 {
     tfm::tokenizer_options o;
@@ -287,6 +308,6 @@ int main()
 {
     return run_tests("cpp", {options_are_born_with_the_defaults, model_options_by_name, errors_carry_message_and_status,
                              tokenizers_there_and_back, tokenizers_learn_from_any_container, tokenizers_on_disk,
-                             tokenizers_tell_their_log, tokenizers_move, utf8, models_lend_their_parts,
+                             ways_to_cut_a_line, tokenizers_tell_their_log, tokenizers_move, utf8, models_lend_their_parts,
                              models_of_given_weights, models_on_disk, models_average, models_move});
 }

@@ -189,6 +189,7 @@ class Tokenizer(Handle):
 
     def nbest(self, line: Line, n: int) -> List[Tuple[List[int], float]]:
         """The n most probable ways to cut a line, each with its log-probability, by a unigram model."""
+        n = min(whole("n", n, c_size_t), 1024)  # more are never given
         owned, piece, ends, scores, count = self._open(), text(line), (c_size_t * n)(), (c_float * n)(), c_size_t()
 
         def write(ids: Any, capacity: int, n_ids: Any) -> None:

@@ -76,6 +76,9 @@ def test_sentencepiece(tmp_path, tokenizer):
         assert loaded.encode("ab  ax") == [2, 3, 2, 0]
         assert loaded.normalize(" a ") == "\u2581a"
         assert loaded.nbest("ab", 5) == [([2, 3], -3.0), ([4], -4.0)] + loaded.nbest("ab", 5)[2:]
+        assert loaded.nbest("ab", 2 ** 40) == loaded.nbest("ab", 1024) and loaded.nbest("", 3) == [([], 0.0)]
+        with pytest.raises(tfm.InvalidError, match="n is 0"):
+            loaded.nbest("ab", 0)
         loaded.save(tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == path.read_bytes()
     with pytest.raises(tfm.UnsupportedError):
