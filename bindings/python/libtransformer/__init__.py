@@ -8,7 +8,10 @@ Keyword options are the fields of the library's structs: TokenizerOptions, Model
 TrainerOptions, AttentionOptions, BleuOptions, ChrfOptions, TerOptions, MeasureOptions, PretokenizeOptions list them. Every
 failure is a TransformerError.
 """
+from ctypes import c_int32 as _c_int32
+
 from . import measure
+from ._convert import whole as _whole
 from ._library import lib as _lib
 from .constants import (Activation, AlignmentStep, AlignmentUnit, AttentionKind, BleuSmooth, BleuTokenize, Dtype,
                         Event, Export, Init, Language, LengthNorm, LogLevel, LongSource, MetricKind, NormOrder,
@@ -50,4 +53,4 @@ def version() -> str:
 
 def status_name(status: int) -> str:
     """"invalid argument" and so on."""
-    return str(_lib.tfm_status_name(status).decode())
+    return str(_lib.tfm_status_name(_whole("status", status, _c_int32)).decode())

@@ -139,15 +139,29 @@ def check_name(name: str, allowed: Iterable[str], who: str) -> None:
         raise TypeError(f"{name} is no option of {who}" + (f": is it {near[0]}?" if near else ""))
 
 
-def whole(name: str, value: Any, kind: Any = c_uint32, wanted: str = "a whole number") -> int:
-    """A number for C, of which ctypes alone would take the lowest bits."""
+def index(name: str, value: Any, wanted: str = "a whole number") -> int:
+    """A whole number of any size."""
     try:
-        number = operator.index(value)
+        return operator.index(value)
     except TypeError:
         raise TypeError(f"{name} is {wanted}, not {value!r}") from None
+
+
+def whole(name: str, value: Any, kind: Any = c_uint32, wanted: str = "a whole number") -> int:
+    """A number for C, of which ctypes alone would take the lowest bits."""
+    number, sign = index(name, value, wanted), int(kind(-1).value < 0)
+    most = 2 ** (8 * sizeof(kind) - sign) - 1
     if kind(number).value != number:
-        raise InvalidError(f"{name} is {number}, not in 0..{2 ** (8 * sizeof(kind)) - 1}")
+        raise InvalidError(f"{name} is {number}, not in {-sign * (most + 1)}..{most}")
     return number
+
+
+def real(name: str, value: Any) -> float:
+    """A number that need not be whole."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} is a number, not {value!r}") from None
 
 
 def set_field(struct: Structure, name: str, value: Any) -> None:
@@ -156,10 +170,7 @@ def set_field(struct: Structure, name: str, value: Any) -> None:
     if kind in _WHOLE:
         setattr(struct, name, whole(name, value, kind, _wanted(struct, name)))
     elif kind in (c_float, c_double):
-        try:
-            setattr(struct, name, float(value))
-        except (TypeError, ValueError):
-            raise TypeError(f"{name} is a number, not {value!r}") from None
+        setattr(struct, name, real(name, value))
     else:
         setattr(struct, name, path_bytes(value) if kind is c_char_p and value is not None else value)
 

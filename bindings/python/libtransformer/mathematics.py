@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, Tuple
 
 from ._abi import tfm_attention_options
 from ._arrays import FloatArray, given, new
-from ._convert import fill, written
+from ._convert import fill, real, written
 from ._library import lib
 from .errors import InvalidError, checked
 from .options import AttentionOptions
@@ -48,5 +48,6 @@ def alignment_links(weights: Any, threshold: float = 0.0) -> str:
     matrix = given(weights, (2,), "weights")
 
     def write(buffer: Any, capacity: int, size: Any) -> None:
-        checked(lib.tfm_alignment_links, buffer, capacity, size, matrix.base, *matrix.shape, threshold)
+        checked(lib.tfm_alignment_links, buffer, capacity, size, matrix.base, *matrix.shape,
+                real("threshold", threshold))
     return bytes(written(c_char, 16 * matrix.shape[0], write)).decode()

@@ -154,7 +154,8 @@ def model_costs(source_tokens: int, target_tokens: int, preset: Optional[str] = 
                 **options: "Unpack[ModelOptions]") -> ModelCosts:
     """Parameter counts and multiply-adds of a configuration, for sentences of so many tokens."""
     struct, costs = _options(preset, options, "model_costs()", None), tfm_model_costs()
-    checked(lib.tfm_model_options_costs, byref(costs), sizeof(costs), byref(struct), source_tokens, target_tokens)
+    checked(lib.tfm_model_options_costs, byref(costs), sizeof(costs), byref(struct),
+            whole("source_tokens", source_tokens), whole("target_tokens", target_tokens))
     return record(ModelCosts, costs)
 
 

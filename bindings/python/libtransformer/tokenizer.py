@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional,
 
 from ._abi import tfm_log_fn, tfm_pretokenize_options, tfm_special_ids, tfm_tokenizer_options
 from ._calls import Call
-from ._convert import (Ids, Line, Path, decoded, fill, path_bytes, record, sequence, take_function, text, texts, whole,
-                       written)
+from ._convert import (Ids, Line, Path, decoded, fill, index, path_bytes, real, record, sequence, take_function, text,
+                       texts, whole, written)
 from ._handles import Handle, Usage, Owned, create
 from ._library import lib
 from .constants import Language, TokenizerKind
@@ -73,8 +73,8 @@ class Tokenizer(Handle):
         keeps the words of glossaries whole. Of TokenizerKind.SUBWORD_NMT only."""
         array = texts(glossaries, "glossaries")
         return Tokenizer(create(lib.tfm_tokenizer_restrict, lib.tfm_tokenizer_free, self._open(),
-                                None if vocabulary is None else path_bytes(vocabulary), threshold, array, len(array),
-                                None))
+                                None if vocabulary is None else path_bytes(vocabulary), whole("threshold", threshold),
+                                array, len(array), None))
 
     def keep_case(self) -> "Tokenizer":
         """A tokenizer that leaves capitals and accents, for a cased vocabulary. Of TokenizerKind.BERT only."""
@@ -124,7 +124,7 @@ class Tokenizer(Handle):
 
     def token(self, number: int) -> str:
         """The token of an id, as it stands in the vocabulary. IndexError when there is none."""
-        owned = self._open()
+        owned, number = self._open(), index("id", number)
         if not 0 <= number < self.vocab_size:
             raise IndexError(f"id {number} is not in 0..{self.vocab_size - 1}")
         return decoded(lib.tfm_tokenizer_token(owned, number))
@@ -166,7 +166,7 @@ class Tokenizer(Handle):
         owned, piece = self._open(), text(line)
 
         def write(ids: Any, capacity: int, n_ids: Any) -> None:
-            checked(lib.tfm_tokenizer_encode_dropout, ids, capacity, n_ids, owned, piece, float(dropout),
+            checked(lib.tfm_tokenizer_encode_dropout, ids, capacity, n_ids, owned, piece, real("dropout", dropout),
                     whole("seed", seed, c_uint64), whole("draw", draw, c_uint64))
         return list(written(c_int32, piece.size + 1, write))
 
@@ -175,7 +175,7 @@ class Tokenizer(Handle):
         owned, piece = self._open(), text(line)
 
         def write(buffer: Any, capacity: int, size: Any) -> None:
-            checked(lib.tfm_tokenizer_segment_dropout, buffer, capacity, size, owned, piece, float(dropout),
+            checked(lib.tfm_tokenizer_segment_dropout, buffer, capacity, size, owned, piece, real("dropout", dropout),
                     whole("seed", seed, c_uint64), whole("draw", draw, c_uint64))
         return _string(4 * piece.size + 1, write)
 

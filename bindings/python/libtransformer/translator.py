@@ -10,8 +10,8 @@ from ._abi import (tfm_decode_partial_fn, tfm_decode_progress_fn, tfm_decode_sen
                    tfm_profile_entry, tfm_request)
 from ._arrays import FloatArray, Floats, lent
 from ._calls import Call
-from ._convert import (Ids, Line, decoded, encoded, fill, keeping, listed, numbers_of, record, same_length, sequence, sequences,
-                       take_function, texts, whole)
+from ._convert import (Ids, Line, decoded, encoded, fill, keeping, listed, numbers_of, real, record, same_length,
+                       sequence, sequences, take_function, texts, whole)
 from ._handles import ExclusiveHandle, Usage, Owned, create
 from ._library import lib
 from .constants import AlignmentUnit, AttentionKind, Special
@@ -246,7 +246,7 @@ def _floats(weights: Optional[Iterable[float]], n: int) -> Any:
     """Weights of n models as C floats; NULL for None."""
     if weights is None:
         return None
-    numbers = list(weights)
+    numbers = [real("weights", weight) for weight in weights]
     if len(numbers) != n:
         raise InvalidError(f"models and weights are not as many: {n} and {len(numbers)}")
     return (c_float * n)(*numbers)

@@ -199,11 +199,29 @@ def test_numbers_beyond_their_type_are_refused_not_cut(translator, tokenizer, tm
     for call in (lambda n: tfm.compare(["a"], ["b"], ["a"], n_samples=n), lambda n: translator.attention("good", "gut", layer=n),
                  lambda n: translator.attention("good", "gut", kind=n), lambda n: translator.attention_all("good", "gut", kind=n),
                  lambda n: tokenizer.encode_dropout("abc", 0.1, seed=n - 2 ** 33), lambda n: tokenizer.segment_dropout("abc", 0.1, draw=-n),
-                 lambda n: tfm.measure.product(n ** 2, 1, 1),
+                 lambda n: tfm.measure.product(n ** 2, 1, 1), lambda n: tfm.model_costs(n, 10),
+                 lambda n: tfm.model_costs(10, -n), lambda n: tokenizer.restrict(threshold=n),
+                 lambda n: tokenizer.nbest("abc", n ** 2), tfm.status_name,
                  lambda n: translator.translate(["good"], terms=[["gut"]], term_times=[[n ** 2]])):
-        with pytest.raises(tfm.InvalidError, match="not in 0"):
+        with pytest.raises(tfm.InvalidError, match=r"not in (0|-2147483648)\.\."):
             call(2 ** 32 + 7)
         with pytest.raises(TypeError):
+            call("x")
+
+
+def test_what_is_no_number_has_its_name(book, tokenizer):
+    for name, call in (("id", tokenizer.token), ("n", lambda n: tokenizer.nbest("abc", n)), ("status", tfm.status_name),
+                       ("threshold", lambda n: tokenizer.restrict(threshold=n)),
+                       ("source_tokens", lambda n: tfm.model_costs(n, 10)),
+                       ("target_tokens", lambda n: tfm.model_costs(10, n))):
+        for value in (2.0, "2", None):
+            with pytest.raises(TypeError, match=f"{name} is a whole number, not {value!r}"):
+                call(value)
+    for name, call in (("threshold", lambda x: tfm.alignment_links([[0.5]], threshold=x)),
+                       ("dropout", lambda x: tokenizer.encode_dropout("abc", x)),
+                       ("dropout", lambda x: tokenizer.segment_dropout("abc", x)),
+                       ("weights", lambda x: tfm.Translator([book, book], weights=[x, 1]))):
+        with pytest.raises(TypeError, match=f"{name} is a number, not 'x'"):
             call("x")
 
 
