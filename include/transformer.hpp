@@ -800,13 +800,13 @@ public:
         if (terms.given(lines.size(), "terms")) {
             r.n_terms = terms.sizes.data();
             r.term_lines = flat_terms.data();
-            r.term_times = term_times.times_of(terms.sizes, "term_times");
         }
+        r.term_times = term_times.times_of(terms.sizes, "term_times");
         if (placeholders.given(lines.size(), "placeholders")) {
             r.n_placeholders = placeholders.sizes.data();
             r.placeholders = flat_placeholders.data();
-            r.placeholder_times = placeholder_times.times_of(placeholders.sizes, "placeholder_times");
         }
+        r.placeholder_times = placeholder_times.times_of(placeholders.sizes, "placeholder_times");
         run(r);
     }
     /* The same, telling of each sentence when it is done, whose results can then be asked for, and as it grows. */

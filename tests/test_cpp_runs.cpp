@@ -364,6 +364,11 @@ START_TEST(controls_go_together)
     };
     ck_assert(d.finished(0) && first.substr(0, 5) == "danke" && count(first, "schon") == 2 && count(first, "{0}") == 1);
     ck_assert(d.finished(1) && count(second, "bitte") == 2 && count(second, "danke") >= 1);
+    for (const auto times : {&tfm::controls::term_times, &tfm::controls::placeholder_times}) {
+        tfm::controls alone;
+        alone.*times = {{1}};
+        require_status(TFM_E_INVALID, "_times needs a number for each", [&] { d.translate_with({"please"}, alone); });
+    }
     c.placeholder_times = {{2}, {}};
     require_status(TFM_E_INVALID, "placeholder_times 2", [&] { d.translate_with({"thank {0} you", "please"}, c); });
     c.placeholder_times = {{2, 1}, {}};
