@@ -240,6 +240,13 @@ inline void require(bool holds, const std::string &message)
     if (!holds) throw error(TFM_E_INVALID, message);
 }
 
+/* A name or path, which would end at a NUL in C. */
+inline const char *c_string(const std::string &text)
+{
+    require(text.find('\0') == std::string::npos, "a name or path has a NUL after '" + std::string(text.c_str()) + "'");
+    return text.c_str();
+}
+
 inline void require_equal(std::size_t a, const char *what_a, std::size_t b, const char *what_b)
 {
     require(a == b, std::to_string(a) + " " + what_a + ", but " + std::to_string(b) + " " + what_b);
@@ -289,10 +296,10 @@ struct model_options : tfm_model_options {
     model_options() noexcept { tfm_model_options_init(this, sizeof(tfm_model_options)); }
     explicit model_options(const std::string &preset_name) : model_options() { preset(preset_name); }
 
-    void preset(const std::string &name) { detail::call(tfm_model_options_preset, this, name.c_str()); }
+    void preset(const std::string &name) { detail::call(tfm_model_options_preset, this, detail::c_string(name)); }
     void set(const std::string &name, const std::string &value)
     {
-        detail::call(tfm_model_options_set, this, name.c_str(), value.c_str());
+        detail::call(tfm_model_options_set, this, detail::c_string(name), detail::c_string(value));
     }
     tfm_model_costs costs(std::uint32_t n, std::uint32_t m) const
     {
@@ -439,9 +446,12 @@ public:
     const tfm_tokenizer *get() const noexcept { return object_; }
     explicit operator bool() const noexcept { return object_ != nullptr; }
 
-    void save(const std::string &path) const { detail::call(tfm_tokenizer_save, get(), path.c_str()); }
+    void save(const std::string &path) const { detail::call(tfm_tokenizer_save, get(), detail::c_string(path)); }
     /* tfm_tokenizer_export(). */
-    void export_codes(const std::string &path) const { detail::call(tfm_tokenizer_export, get(), path.c_str()); }
+    void export_codes(const std::string &path) const
+    {
+        detail::call(tfm_tokenizer_export, get(), detail::c_string(path));
+    }
 
     std::uint32_t vocab_size() const noexcept { return tfm_tokenizer_vocab_size(get()); }
     std::uint32_t kind() const noexcept { return tfm_tokenizer_kind(get()); }
@@ -548,13 +558,13 @@ public:
     }
     static tokenizer load(const std::string &path, const tfm_allocator *allocator = nullptr)
     {
-        return tokenizer(detail::create<owner>(tfm_tokenizer_load, path.c_str(), allocator));
+        return tokenizer(detail::create<owner>(tfm_tokenizer_load, detail::c_string(path), allocator));
     }
     /* tfm_tokenizer_import(). */
     static tokenizer import_codes(const std::string &path, const texts &lines, const tfm_allocator *allocator = nullptr)
     {
         return tokenizer(
-            detail::create<owner>(tfm_tokenizer_import, path.c_str(), lines.data(), lines.size(), allocator));
+            detail::create<owner>(tfm_tokenizer_import, detail::c_string(path), lines.data(), lines.size(), allocator));
     }
 
     /* tfm_tokenizer_pair(): both as one, copied. */
@@ -567,7 +577,8 @@ public:
     static tokenizer renumbered(const tokenizer_view &from, const std::string &vocabulary,
                                 const tfm_allocator *allocator = nullptr)
     {
-        return tokenizer(detail::create<owner>(tfm_tokenizer_renumber, from.get(), vocabulary.c_str(), allocator));
+        return tokenizer(
+            detail::create<owner>(tfm_tokenizer_renumber, from.get(), detail::c_string(vocabulary), allocator));
     }
 
     /* tfm_tokenizer_restrict(); a vocabulary of "" is none. */
@@ -575,7 +586,7 @@ public:
                                 const texts &glossaries = {}, const tfm_allocator *allocator = nullptr)
     {
         return tokenizer(detail::create<owner>(tfm_tokenizer_restrict, from.get(),
-                                               vocabulary.empty() ? nullptr : vocabulary.c_str(), threshold,
+                                               vocabulary.empty() ? nullptr : detail::c_string(vocabulary), threshold,
                                                glossaries.data(), glossaries.size(), allocator));
     }
     /* tfm_tokenizer_keep_case(). */
@@ -661,7 +672,7 @@ public:
 
     static model load(const std::string &path, const load_options &options = {})
     {
-        return model(detail::create<owner>(tfm_model_load, path.c_str(), &options));
+        return model(detail::create<owner>(tfm_model_load, detail::c_string(path), &options));
     }
     /* models: a container of models, or of references to them. */
     template <class Models> static model average(const Models &models)
@@ -671,14 +682,14 @@ public:
         return model(detail::create<owner>(tfm_model_average, objects.data(), objects.size()));
     }
 
-    void save(const std::string &path) const { detail::call(tfm_model_save, get(), path.c_str()); }
+    void save(const std::string &path) const { detail::call(tfm_model_save, get(), detail::c_string(path)); }
     void save_as(const std::string &path, std::uint32_t dtype) const
     {
-        detail::call(tfm_model_save_as, get(), path.c_str(), dtype);
+        detail::call(tfm_model_save_as, get(), detail::c_string(path), dtype);
     }
     void export_as(const std::string &path, std::uint32_t format) const
     {
-        detail::call(tfm_model_export, get(), path.c_str(), format);
+        detail::call(tfm_model_export, get(), detail::c_string(path), format);
     }
 
     std::uint32_t dtype() const noexcept { return tfm_model_dtype(get()); }
@@ -696,7 +707,7 @@ public:
     tfm_parameter parameter(std::size_t index) const { return parameter_of(tfm_model_parameter_at, index); }
     tfm_parameter parameter(const std::string &name) const
     {
-        return parameter_of(tfm_model_parameter_named, name.c_str());
+        return parameter_of(tfm_model_parameter_named, detail::c_string(name));
     }
 
 private:
@@ -1005,7 +1016,7 @@ public:
     }
     static trainer resume(const std::string &checkpoint, const trainer_options &options = {})
     {
-        return trainer(tfm_trainer_resume, checkpoint.c_str(), options);
+        return trainer(tfm_trainer_resume, detail::c_string(checkpoint), options);
     }
 
     tfm_trainer *get() const noexcept { return owner_.get(); }
@@ -1028,7 +1039,7 @@ public:
     }
     /* A progress callback that returned true makes it throw TFM_E_CANCELLED. */
     void run() { call(tfm_trainer_run); }
-    void save(const std::string &path) { call(tfm_trainer_save, path.c_str()); }
+    void save(const std::string &path) { call(tfm_trainer_save, detail::c_string(path)); }
     tfm::model model() const
     {
         tfm_model *out = nullptr;

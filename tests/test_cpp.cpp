@@ -65,6 +65,11 @@ START_TEST(errors_carry_message_and_status)
     require_status(TFM_E_IO, "absent", [&] { tfm::tokenizer::load(absent); });
     require_status(TFM_E_IO, "absent", [&] { tfm::trainer::resume(absent); });
     require_status(TFM_E_INVALID, "", [] { tfm::model{tfm::model_options()}; });
+    const std::string cut = absent + '\0' + "behind it";
+    require_status(TFM_E_INVALID, "absent'", [&] { tfm::model::load(cut); });
+    require_status(TFM_E_INVALID, "NUL", [&] { small_model().save(cut); });
+    require_status(TFM_E_INVALID, "NUL", [&] { tfm::model_options().set("seed", std::string("1\0002", 3)); });
+    ck_assert(!fs::exists(absent));
     ck_assert_str_eq(tfm::status_name(TFM_E_IO),
                      tfm::status_name(thrown_by<tfm::error>([&] { tfm::model::load(absent); }).status()));
     const std::runtime_error base = thrown_by<std::runtime_error>([&] { tfm::model::load(absent); });
@@ -308,6 +313,7 @@ int main()
 {
     return run_tests("cpp", {options_are_born_with_the_defaults, model_options_by_name, errors_carry_message_and_status,
                              tokenizers_there_and_back, tokenizers_learn_from_any_container, tokenizers_on_disk,
-                             ways_to_cut_a_line, tokenizers_tell_their_log, tokenizers_move, utf8, models_lend_their_parts,
-                             models_of_given_weights, models_on_disk, models_average, models_move});
+                             ways_to_cut_a_line, tokenizers_tell_their_log, tokenizers_move, utf8,
+                             models_lend_their_parts, models_of_given_weights, models_on_disk, models_average,
+                             models_move});
 }

@@ -509,7 +509,7 @@ START_TEST(attention_on_buffers)
     tfm::attention(out, {}, identity, identity, v, 2, 2, 2, 2, causal);
     ck_assert(out[0] == 2.0f && out[1] == 0.0f);
     float untouched = 7.0f;
-    tfm::attention(out, {&untouched, 0}, identity, identity, v, 2, 2, 2, 2); /* as of a cleared vector: empty, not null */
+    tfm::attention(out, {&untouched, 0}, identity, identity, v, 2, 2, 2, 2); /* as of a cleared vector */
     ck_assert(untouched == 7.0f);
     require_status(TFM_E_INVALID, "v has 4 numbers, not 2 * 3", [&] {
         std::vector<float> wide(6);
