@@ -16,6 +16,24 @@ check "two threads: the same text" cmp out plain
 works "files" "${translate[@]}" --input en --output result --stats
 check "files: the same text" cmp result plain
 check "files: nothing else is left" test ! -e result.part
+cp en own.part && echo kept > own.part2
+works "the input has the name of the part" "${translate[@]}" --input own.part --output own
+check "the input has the name of the part: the same text" cmp own plain
+check "the input has the name of the part: it stays" cmp own.part en
+check "the input has the name of the part: another file stays" equal "$(cat own.part*)" "$(cat en; echo kept)"
+check "the input has the name of the part: nothing else is left" equal "$(ls own*)" "$(printf '%s\n' own own.part own.part2)"
+: > private && chmod 640 private
+(umask 077 && "${translate[@]}" --input en --output private)
+check "permissions stay" equal "$(stat -c %a private)" 640
+long=$(printf 'x%.0s' $(seq 239))ü$(printf 'y%.0s' $(seq 14))
+works "the longest name" "${translate[@]}" --input en --output "$long"
+check "the longest name: the same text" cmp "$long" plain
+printf '\xff\n' > broken.en
+refused "nothing is translated" 1 "invalid UTF-8" "${translate[@]}" --input broken.en --output broken
+check "nothing is translated: nothing is left" not test -e broken.part
+printf 'one\n\xff\n' > broken.en
+refused "stopped" 1 "invalid UTF-8" "${translate[@]}" --input broken.en --output broken
+check "stopped: what was translated is left" equal "$(cat broken.part)" eins
 check "statistics" grep -Eq "^loaded in .* 42 sentences and [0-9]+ tokens in .* sentences/s, .* tokens/s" err
 check "statistics: latency and memory" grep -Eq "^a sentence took [0-9.]+ ms \(median\), [0-9.]+ ms \(95 %\), [0-9.]+ ms \(99 %\); at most [0-9.]+ MB" err
 check "statistics: phases" grep -Eq "^  decoder steps +[1-9]" err

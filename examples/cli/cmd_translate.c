@@ -45,8 +45,10 @@ static const option_row rows[] = {
      "for several patterns (POSIX extended); use a wide beam as for --terms; a line that cannot keep to it is translated "
      "without, with a warning",
      OPTION_LIST, AT(placeholders)},
-    {"output", "FILE", "written as FILE.part and renamed when complete; default: standard output", OPTION_TEXT,
-     .file = 'w', AT(output)},
+    {"output", "FILE",
+     "written as FILE.part, or FILE.part2 where that is there already, and renamed when complete; default: standard "
+     "output",
+     OPTION_TEXT, .file = 'w', AT(output)},
     {"replace-invalid", NULL, "invalid UTF-8 becomes U+FFFD instead of an error", OPTION_FLAG, AT(replace_invalid)},
 
     {.kind = OPTION_HEADING, .help = "Search (section 6.1 of the paper)"},

@@ -306,6 +306,32 @@ static char *follow_link(const char *path)
     return target;
 }
 
+/* Opens a file that was not there, FILE.part or else FILE.part2 and so on, since another may be a file of the user's or
+ * of a run that was stopped. It has the permissions of the one that it will replace. NULL: errno. */
+static FILE *open_part(text_writer *w)
+{
+    enum { LONGEST = 240, MOST = 10000 };
+    const char *slash = strrchr(w->target, '/'), *name = slash ? slash + 1 : w->target;
+    size_t stem = strlen(name), capacity = 0;
+    struct stat old;
+    const bool replaces = stat(w->target, &old) == 0;
+    const mode_t mode = replaces ? old.st_mode & 0777 : 0666;
+    int fd = -1;
+    if (stem > LONGEST)
+        for (stem = LONGEST; stem > 0 && (name[stem] & 0xC0) == 0x80;) stem--; /* in the midst of a character */
+    stem += (size_t)(name - w->target);
+    memory_grow(&w->part, &capacity, stem + sizeof ".part10000", 1);
+    memcpy(w->part, w->target, stem);
+    strcpy(w->part + stem, ".part");
+    for (int n = 2; n <= MOST; n++) {
+        fd = open(w->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        if (fd >= 0 || errno != EEXIST) break;
+        snprintf(w->part + stem, capacity - stem, ".part%d", n);
+    }
+    if (fd >= 0 && replaces) fchmod(fd, mode); /* what the umask took */
+    return fd >= 0 ? fdopen(fd, "w") : NULL;
+}
+
 bool text_writer_open(text_writer *w, const char *path)
 {
     *w = (text_writer){.path = path};
@@ -317,12 +343,9 @@ bool text_writer_open(text_writer *w, const char *path)
     if (may_replace(path)) {
         w->target = follow_link(path);
         if (!w->target) return false;
-        size_t capacity = 0;
-        memory_grow(&w->part, &capacity, strlen(w->target) + sizeof ".part", 1);
-        snprintf(w->part, capacity, "%s.part", w->target);
     }
+    w->file = w->target ? open_part(w) : fopen(path, "w");
     const char *name = w->part ? w->part : path;
-    w->file = fopen(name, "w");
     if (!w->file) console_fail("cannot write %s: %s", name, strerror(errno));
     return w->file != NULL;
 }
@@ -351,7 +374,9 @@ bool text_writer_close(text_writer *w, bool commit)
     bool good = commit;
     if (w->file && commit) good = text_writer_flush(w);
     else if (w->file) fflush(w->file);
+    const bool empty = !good && w->part && w->file && ftell(w->file) == 0;
     if (w->path && w->file) fclose(w->file);
+    if (empty) unlink(w->part);
     if (good && w->part && rename(w->part, w->target) != 0) {
         console_fail("cannot rename %s to %s: %s", w->part, w->target, strerror(errno));
         good = false;

@@ -54,8 +54,8 @@ bool text_pairs_read(text_lines *a, text_lines *b, const char *a_path, const cha
 
 bool text_counts_match(const char *a_path, size_t a, const char *b_path, size_t b);
 
-/* Output. A file is written as FILE.part and gets its name at the end, so that a failure leaves an old one as it was.
- */
+/* Output. A file is written as FILE.part, or FILE.part2 where that is there already, and gets its name and an old one's
+ * permissions at the end, so that a failure leaves an old one as it was. */
 typedef struct text_writer {
     FILE *file;
     const char *path;    /* NULL: standard output */
@@ -68,7 +68,7 @@ bool text_writer_open(text_writer *w, const char *path);
 void text_writer_text(text_writer *w, tfm_text text);
 void text_writer_line(text_writer *w, tfm_text text);
 bool text_writer_flush(text_writer *w);
-/* commit false: after a failure already reported; what was written stays in FILE.part. Returns commit, or false. */
+/* commit false: after a failure already reported; what was written, if anything, stays in FILE.part. Returns commit, or false. */
 bool text_writer_close(text_writer *w, bool commit);
 
 /* Whether path's folder exists and is writable; and moreover whether no device or folder has that name. */
