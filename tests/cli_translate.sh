@@ -188,6 +188,13 @@ printf 'one {0}\n%s\ntwo\n' "$(seq -s ' ' 65)" > crowded
 works "too many placeholders" "${translate[@]}" --input crowded --beam 16 --placeholder '[0-9{}]+'
 check "too many placeholders: every line is there" equal "$(wc -l < out) $(sed -n 3p out)" "3 zwei"
 check "too many placeholders: a warning" grep -q "crowded:2: translated without its placeholders: .* more than 64" err
+printf '%s\303\244\303\266\303\274\n' "$(printf %s {a..z} {A..Z} {0..9})" > word
+works "a word's beginning" "${translate[@]}" --input word --beam 16 --placeholder '\<[[:alnum:]]'
+check "a word's beginning: is one" not grep -q "more than 64" err
+works "a word's characters" "${translate[@]}" --input word --beam 16 --placeholder '[[:alnum:]]'
+check "a word's characters: are many" grep -q "more than 64" err
+yes '{0} a' | head -n 500000 | tr '\n' ' ' > endless
+refused "a line of 3 MB" 1 "endless:1: " timeout 60 "${translate[@]}" --input endless --long refuse --placeholder '\{0\}' --placeholder b
 printf 'drei\n\n%s\n' "$(seq -s "$(printf '\t')" 65)" > crowded.terms
 works "too many terms" "${translate[@]}" --input crowded --beam 16 --terms crowded.terms
 check "too many terms: every line is there" equal "$(wc -l < out) $(sed -n 3p out)" "3 zwei"

@@ -3,6 +3,7 @@
 
 #include "console.h"
 
+#include <limits.h>
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +17,10 @@ static bool matches_nothing(const regex_t *r)
 
 int patterns_compile(patterns *p, const string_list *list)
 {
-    size_t room = 0;
+    size_t room = 0, next_room = 0;
     setlocale(LC_CTYPE, "C.UTF-8"); /* for regcomp() and regexec(): characters, not bytes */
     memory_grow(&p->items, &room, list->size, sizeof *p->items);
+    memory_grow(&p->next, &next_room, list->size, sizeof *p->next);
     for (; p->size < list->size; p->size++) {
         const char *text = list->items[p->size];
         char why[128];
@@ -35,12 +37,28 @@ int patterns_compile(patterns *p, const string_list *list)
     return EXIT_SUCCESS;
 }
 
-/* The first match of any pattern, of several the longest. */
-static regmatch_t first_match(const patterns *p, const char *text, int flags)
+static const regmatch_t none = {-1, -1};
+
+/* From a byte of the line on, the first match that is not empty. What stands before that byte is seen: a word that it is
+ * part of does not begin there. */
+static regmatch_t next_match(const regex_t *r, tfm_text line, regoff_t from)
 {
-    regmatch_t first = {-1, -1}, m;
+    const regoff_t size = line.size < INT_MAX ? (regoff_t)line.size : INT_MAX;
+    for (regmatch_t m; from < size; from = m.rm_so + 1) {
+        m = (regmatch_t){from, size};
+        if (regexec(r, line.data, 1, &m, REG_STARTEND)) break;
+        if (m.rm_eo > m.rm_so) return m;
+    }
+    return none;
+}
+
+/* The first match of any pattern, of several the longest. */
+static regmatch_t first_match(const patterns *p)
+{
+    regmatch_t first = none;
     for (size_t i = 0; i < p->size; i++) {
-        if (regexec(&p->items[i], text, 1, &m, flags) || m.rm_eo == m.rm_so) continue;
+        const regmatch_t m = p->next[i];
+        if (m.rm_so < 0) continue;
         if (first.rm_so < 0 || m.rm_so < first.rm_so || (m.rm_so == first.rm_so && m.rm_eo > first.rm_eo)) first = m;
     }
     return first;
@@ -60,16 +78,18 @@ static void add_match(matches *to, size_t from, tfm_text text)
     to->times[i]++;
 }
 
-/* A line may hold NUL, which ends what regexec() reads. */
 size_t patterns_find(const patterns *p, matches *to, tfm_text line)
 {
+    enum { ENOUGH = 65 }; /* more than a line may have */
     const size_t before = to->texts.size;
-    char *copy = memory_copy(line.data, line.size);
     regmatch_t m;
-    for (const char *at = copy; at <= copy + line.size; at += strlen(at) + 1)
-        for (; (m = first_match(p, at, at > copy ? REG_NOTBOL : 0)).rm_so >= 0; at += m.rm_eo)
-            add_match(to, before, (tfm_text){at + m.rm_so, (size_t)(m.rm_eo - m.rm_so)});
-    free(copy);
+    for (size_t i = 0; i < p->size; i++) p->next[i] = next_match(&p->items[i], line, 0);
+    while (to->texts.size - before < ENOUGH && (m = first_match(p)).rm_so >= 0) {
+        add_match(to, before, (tfm_text){line.data + m.rm_so, (size_t)(m.rm_eo - m.rm_so)});
+        for (size_t i = 0; i < p->size; i++) /* another that begins behind this one is still the next */
+            if (p->next[i].rm_so >= 0 && p->next[i].rm_so < m.rm_eo)
+                p->next[i] = next_match(&p->items[i], line, m.rm_eo);
+    }
     return to->texts.size - before;
 }
 
@@ -88,4 +108,5 @@ void patterns_free(patterns *p)
 {
     for (size_t i = 0; i < p->size; i++) regfree(&p->items[i]);
     free(p->items);
+    free(p->next);
 }

@@ -9,6 +9,7 @@
 
 typedef struct patterns {
     regex_t *items;
+    regmatch_t *next; /* of each in the line that is searched */
     size_t size;
 } patterns;
 
@@ -20,7 +21,8 @@ typedef struct matches {
     size_t *times, capacity;
 } matches;
 
-/* Adds what matches in the line, from left to right, equal strings once; returns how many. */
+/* Adds what matches in the line, from left to right, equal strings once; returns how many. Of more than a
+ * translation can have it finds one too many, and no others. */
 size_t patterns_find(const patterns *p, matches *to, tfm_text line);
 void matches_clear(matches *m);
 void matches_free(matches *m);
