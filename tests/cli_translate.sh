@@ -16,6 +16,15 @@ check "two threads: the same text" cmp out plain
 works "files" "${translate[@]}" --input en --output result --stats
 check "files: the same text" cmp result plain
 check "files: nothing else is left" test ! -e result.part
+check "statistics" grep -Eq "^loaded in .* 42 sentences and [0-9]+ tokens in .* sentences/s, .* tokens/s" err
+check "statistics: latency and memory" grep -Eq "^a sentence took [0-9.]+ ms \(median\), [0-9.]+ ms \(95 %\), [0-9.]+ ms \(99 %\); at most [0-9.]+ MB" err
+check "statistics: phases" grep -Eq "^  decoder steps +[1-9]" err
+mkdir far && echo old > far/real && ln -s far/real link && ln -s nowhere/at/all dangling
+works "a link" "${translate[@]}" --input en --output link
+check "a link: stays one, and its file is written" cmp far/real plain
+check "a link: stays" test -L link
+refused "a link to nowhere" 1 "cannot follow the link dangling" "${translate[@]}" --input en --output dangling
+refused "no name" 1 "empty name" "${translate[@]}" --input en --output ''
 cp en own.part && echo kept > own.part2
 works "the input has the name of the part" "${translate[@]}" --input own.part --output own
 check "the input has the name of the part: the same text" cmp own plain
@@ -34,15 +43,6 @@ check "nothing is translated: nothing is left" not test -e broken.part
 printf 'one\n\xff\n' > broken.en
 refused "stopped" 1 "invalid UTF-8" "${translate[@]}" --input broken.en --output broken
 check "stopped: what was translated is left" equal "$(cat broken.part)" eins
-check "statistics" grep -Eq "^loaded in .* 42 sentences and [0-9]+ tokens in .* sentences/s, .* tokens/s" err
-check "statistics: latency and memory" grep -Eq "^a sentence took [0-9.]+ ms \(median\), [0-9.]+ ms \(95 %\), [0-9.]+ ms \(99 %\); at most [0-9.]+ MB" err
-check "statistics: phases" grep -Eq "^  decoder steps +[1-9]" err
-mkdir far && echo old > far/real && ln -s far/real link && ln -s nowhere/at/all dangling
-works "a link" "${translate[@]}" --input en --output link
-check "a link: stays one, and its file is written" cmp far/real plain
-check "a link: stays" test -L link
-refused "a link to nowhere" 1 "cannot follow the link dangling" "${translate[@]}" --input en --output dangling
-refused "no name" 1 "empty name" "${translate[@]}" --input en --output ''
 cp en input.en
 refused "the input as output" 2 "--output is ./input.en, the file of --input" "${translate[@]}" --input input.en --output ./input.en
 ln input.en second.en
@@ -204,6 +204,12 @@ works "characters of several bytes" "${translate[@]}" --input wide --beam 24 --p
 check "characters of several bytes: whole" equal "$(sed -n 1p out | grep -o $'5 \342\202\254')" $'5 \342\202\254'
 check "characters of several bytes: one is one, and NUL ends nothing" equal \
     "$(sed -n 2p out | grep -aoE $'<(x|\303\251)>' | sort | tr -d '\n')" $'<x><\303\251>'
+if unshare -rm mount -t tmpfs none /usr/lib/locale 2> /dev/null; then
+    # shellcheck disable=SC2016 # the inner shell's
+    works "no locale" unshare -rm bash -c 'mount -t tmpfs none /usr/lib/locale && "$@"' - \
+        "${translate[@]}" --input marked --beam 24 --placeholder '\{[0-9]\}'
+    check "no locale: says so" grep -q "warning: the system's locale C.UTF-8 is missing" err
+fi
 for pattern in "" "x*" '^'; do
     refused "placeholder of nothing: '$pattern'" 2 "matches the empty string" "${translate[@]}" --input two --placeholder "$pattern"
 done

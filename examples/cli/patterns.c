@@ -18,7 +18,8 @@ static bool matches_nothing(const regex_t *r)
 int patterns_compile(patterns *p, const string_list *list)
 {
     size_t room = 0, next_room = 0;
-    setlocale(LC_CTYPE, "C.UTF-8"); /* for regcomp() and regexec(): characters, not bytes */
+    if (list->size > 0 && !setlocale(LC_CTYPE, "C.UTF-8")) /* what regcomp() and regexec() take for a character */
+        console_warn("the system's locale C.UTF-8 is missing: to --placeholder a byte that is not ASCII is a character");
     memory_grow(&p->items, &room, list->size, sizeof *p->items);
     memory_grow(&p->next, &next_room, list->size, sizeof *p->next);
     for (; p->size < list->size; p->size++) {
