@@ -1109,8 +1109,9 @@ TFM_API tfm_status tfm_trainer_create(tfm_trainer **out, const tfm_model *model,
 /*
  * Continues a checkpoint: weights, moments, step and data position. With the same options and data the run goes on
  * with the bits of an uninterrupted one; a different seed or other data is refused when the data is set. A batch is
- * cut into the pieces of the checkpoint, whatever memory says now: a warning tells when they need more. out: owned
- * by the caller, NULL on failure.
+ * cut into the pieces of the checkpoint, whatever memory says now: a warning tells when they need more. keep counts
+ * the files that were there before when the checkpoint is one of checkpoint_path; else they stay, as those of another
+ * course. out: owned by the caller, NULL on failure.
  * returns TFM_OK, TFM_E_INVALID (also: weights or moments that are not finite), TFM_E_IO, TFM_E_FORMAT (not a whole,
  *         valid checkpoint), TFM_E_UNSUPPORTED (of a later version), TFM_E_NOMEM. since 0.2
  */

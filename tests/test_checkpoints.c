@@ -80,6 +80,37 @@ START_TEST(a_resumed_run_looks_after_older_files)
 }
 END_TEST
 
+/* Its list of files is of those beside it, not of those that the new path names. */
+START_TEST(a_run_resumed_under_another_path_deletes_nothing_of_its_owner)
+{
+    char other[TESTING_PATH], from[TESTING_PATH + 32], link_path[TESTING_PATH];
+    story s = {0};
+    tfm_trainer_options o = loop_options(&s);
+
+    o.checkpoint_path = base;
+    o.checkpoint_steps = 2;
+    o.keep = 2;
+    o.max_steps = 5;
+    ck_assert_ok(run_once(&o), error); /* an extra one at its end */
+    snprintf(from, sizeof from, "%s", s.path);
+    path_join(other, folder, "other");
+    o.checkpoint_path = other;
+    ck_assert_ok(run_once(&o), error);
+    o.checkpoint_path = base;
+    o.max_steps = 10;
+    tfm_trainer *t = trainer_resumed(s.path, &o, &data);
+    ck_assert_ok(tfm_trainer_run(t, &error), error);
+    ck_assert(exists(2) && exists(4) && exists(5) && !exists(6) && exists(8) && exists(10));
+    tfm_trainer_free(t);
+    path_join(link_path, folder, "link"); /* the same file by another name */
+    ck_assert_int_eq(symlink(from, link_path), 0);
+    t = trainer_resumed(link_path, &o, &data);
+    ck_assert_ok(tfm_trainer_run(t, &error), error);
+    ck_assert(!exists(2) && !exists(4) && !exists(5) && exists(8) && exists(10));
+    tfm_trainer_free(t);
+}
+END_TEST
+
 START_TEST(a_stop_and_a_longer_run_leave_the_files_of_an_uninterrupted_one)
 {
     static const struct {
@@ -366,6 +397,7 @@ static Suite *checkpoints_suite(void)
     tcase_add_test(tc, checkpoints_every_few_steps_of_which_some_stay);
     tcase_add_test(tc, checkpoints_by_epoch_and_by_time);
     tcase_add_test(tc, a_resumed_run_looks_after_older_files);
+    tcase_add_test(tc, a_run_resumed_under_another_path_deletes_nothing_of_its_owner);
     tcase_add_test(tc, a_stop_and_a_longer_run_leave_the_files_of_an_uninterrupted_one);
     tcase_add_test(tc, other_data_or_seed_cannot_resume);
     tcase_add_test(tc, a_model_is_not_a_checkpoint);

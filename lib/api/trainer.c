@@ -174,7 +174,7 @@ static tfm_status restore(tfm_trainer *t, const tfm_model_file *file, const char
     if (status != TFM_OK) return status;
     t->is_resumed = true;
     t->training.at = t->resumed.at;
-    t->kept = t->resumed.kept;
+    if (tfm_loop_wrote(t->path, t->resumed.at.step, path)) t->kept = t->resumed.kept; /* else files of another course */
     return TFM_OK;
 }
 

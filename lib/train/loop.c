@@ -3,8 +3,10 @@
 #include "base/clock.h"
 #include "base/temporaries.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define CHECKPOINT_ENDING ".ckpt" /* after checkpoint_path, "-" and the step */
@@ -104,18 +106,26 @@ static void sweep(const tfm_loop *loop)
         tfm_temporaries_sweep(stem, CHECKPOINT_ENDING);
 }
 
-static bool checkpoint_name(const tfm_loop *loop, uint64_t step, char *path, size_t size)
+static bool checkpoint_name(const char *base, uint64_t step, char *path, size_t size)
 {
-    const int n = snprintf(path, size, "%s-%llu" CHECKPOINT_ENDING, loop->training->options->checkpoint_path,
-                           (unsigned long long)step);
+    const int n = snprintf(path, size, "%s-%llu" CHECKPOINT_ENDING, base, (unsigned long long)step);
     return n > 0 && (size_t)n < size;
+}
+
+bool tfm_loop_wrote(const char *base, uint64_t step, const char *path)
+{
+    char own[PATH_MAX];
+    struct stat a, b;
+
+    return base && checkpoint_name(base, step, own, sizeof own) && stat(own, &a) == 0 && stat(path, &b) == 0 &&
+           a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
 static void forget(const tfm_loop *loop, uint64_t step)
 {
     char path[sizeof loop->path];
 
-    if (checkpoint_name(loop, step, path, sizeof path)) unlink(path);
+    if (checkpoint_name(loop->training->options->checkpoint_path, step, path, sizeof path)) unlink(path);
 }
 
 static void drop_first(tfm_kept *kept)
@@ -131,10 +141,11 @@ static tfm_status save(tfm_loop *loop, bool extra, tfm_error *error)
     tfm_kept *kept = loop->kept;
     const tfm_kept before = *kept;
     const uint64_t step = loop->training->at.step;
+    const char *base = loop->training->options->checkpoint_path;
     tfm_status status;
 
-    if (!loop->training->options->checkpoint_path || loop->saved_step == step) return TFM_OK;
-    if (!checkpoint_name(loop, step, loop->path, sizeof loop->path))
+    if (!base || loop->saved_step == step) return TFM_OK;
+    if (!checkpoint_name(base, step, loop->path, sizeof loop->path))
         return tfm_fail(error, TFM_E_INVALID, "checkpoint_path is longer than %zu bytes", sizeof loop->path - 32);
     const bool listed = kept->n && kept->steps[kept->n - 1] == step; /* resumed, then saved at once */
     kept->has_extra = extra && !listed;

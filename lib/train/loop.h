@@ -25,6 +25,8 @@ typedef struct tfm_loop {
     char message[160], path[4096];
 } tfm_loop;
 
+/* Whether path is the checkpoint of that step which a training with that checkpoint_path, which may be NULL, wrote. */
+bool tfm_loop_wrote(const char *base, uint64_t step, const char *path);
 void tfm_loop_begin(tfm_loop *loop, tfm_training *training, const tfm_loop_hooks *hooks, tfm_kept *kept);
 /* One update, and what it was in loop->progress. */
 tfm_status tfm_loop_step(tfm_loop *loop, bool *epoch_done, tfm_error *error);
