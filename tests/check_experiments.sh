@@ -34,15 +34,18 @@ lines "$out/whole/results.md" 4
 # A model that is there is not trained again; one that is not goes on from its checkpoint.
 run multi30k.sh --dry-run --out "$out/de" "$data/multi30k/tok"
 grep -q 'en-de-1.tfm exists: nothing to train' "$out/log" || fail "trained again"
-setsid "$experiments/multi30k.sh" --dry-run --seeds 3 --out "$out/de" "$data/multi30k/tok" --steps 100000 > "$out/log" 2>&1 &
-until compgen -G "$out/de/dry-run/en-de-3.tfm-*.ckpt" > /dev/null; do
-    kill -0 $! 2> /dev/null || fail "no checkpoint"
-    sleep 0.1
-done
-kill -TERM -- -$!
-wait $! || true
-run multi30k.sh --dry-run --seeds 3 --out "$out/de" "$data/multi30k/tok" --steps 100000 --max-time 0.1
-grep -q 'goes on' "$out/log" || fail "began anew"
+stop_when() # WHAT COMMAND...
+{
+    setsid "$experiments/multi30k.sh" --dry-run --seeds 3 --out "$out/long" "$data/multi30k/tok" --steps 100000 > "$out/log" 2>&1 &
+    until "${@:2}" > /dev/null; do
+        kill -0 $! 2> /dev/null || fail "no $1"
+        sleep 0.1
+    done
+    kill -TERM -- -$!
+    wait $! || true
+}
+stop_when checkpoint compgen -G "$out/long/dry-run/en-de-3.tfm-*.ckpt"
+stop_when resume grep 'goes on' "$out/log"
 
 run ablations.sh --dry-run --rows '^(base|B1|D1)$' --out "$out/rows" "$data/multi30k/tok"
 lines "$out/rows/dry-run/results.md" 5
@@ -59,6 +62,7 @@ mixed() # HAD HAS SCRIPT...
 }
 mixed '--seed 1' '--seed 2' ablations.sh --dry-run --rows '^E$' --seed 2 --out "$out/rows" "$data/multi30k/tok"
 mixed '--epochs 1' '--epochs 2' multi30k.sh --epochs 2 --out "$out/whole" "$out/few"
+mixed '--epochs 1' '--epochs 1 --dropout 0.1' multi30k.sh --epochs 1 --out "$out/whole" "$out/few" --dropout 0.1
 
 g2p=$data/g2p/phonetisaurus_g014b2b
 run g2p.sh --dry-run --out "$out/g2p" "$g2p"

@@ -50,11 +50,15 @@ into() # FILE COMMAND...
 }
 
 # A folder holds the results of one set of options: those that differ from what it was made with are refused.
-keep_options() # FOLDER NAME...
+keep_options() # FOLDER NAME... [-- TRAIN OPTIONS]
 {
-    local folder=$1 name now=''
+    local folder=$1 now=''
     shift
-    for name; do now+=" --$name ${!name:-all}"; done
+    while [ $# -gt 0 ] && [ "$1" != -- ]; do
+        now+=" --$1 ${!1:-all}"
+        shift
+    done
+    [ $# -lt 2 ] || now+=" ${*:2}"
     if [ ! -e "$folder/options" ]; then echo "$now" > "$folder/options"; fi
     [ "$(cat "$folder/options")" = "$now" ] && return
     echo "$folder was made with$(cat "$folder/options"), not$now; give another --out, or remove it" >&2

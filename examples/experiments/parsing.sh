@@ -32,7 +32,7 @@ limits=(--steps "$steps" --cooldown $((steps * 2 / 5)) --valid-every $((steps / 
     --average 5)
 [ -z "$dry" ] || beam=3 extra=20 n_valid=20 n_test=12 limits=(--steps 4 --batch-tokens 512 --checkpoint-every 2 --average 2)
 mkdir -p "$out"
-keep_options "$out" steps dialect test seed
+keep_options "$out" steps dialect test seed -- "$@"
 
 # Writes SET.trees, SET.words and SET.symbols of a part of the corpus, words.tok and symbols.tok: words are cut seldom, so that
 # the decoder finds the next one where it left off; each of the hundred symbols is a token.
