@@ -1001,7 +1001,7 @@ typedef struct tfm_progress {
     double   learning_rate;    /* of this step                                                         */
     double   gradient_norm;    /* Euclidean, before clipping                                           */
     double   tokens_per_s;     /* target tokens a second, mean of the latest steps                     */
-    double   seconds;          /* of training, since this process began                                */
+    double   seconds;          /* of training, in all runs and steps of this trainer                   */
     double   seconds_left;     /* estimate; < 0 when unknown                                           */
     double   valid_nll;        /* mean -log p per target token of the validation data                  */
     double   valid_perplexity; /* exp(valid_nll)                                                       */
@@ -1051,7 +1051,7 @@ typedef struct tfm_trainer_options {
                                        more time */
     uint64_t max_steps;             /* 0: no limit; default 100000                                                 */
     uint64_t max_epochs;            /* 0: no limit (default)                                                       */
-    double   max_seconds;           /* 0: no limit (default); of this process                                      */
+    double   max_seconds;           /* 0: no limit (default); of all runs of this trainer                         */
     uint64_t valid_every;           /* steps between validations; 0: each epoch (default)                          */
     uint32_t valid_bleu;            /* nonzero: translate the validation source too (beam 4, alpha 0.6); default 0 */
     uint32_t patience;              /* validations without a better criterion before the end; 0: never (default). The

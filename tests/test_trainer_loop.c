@@ -70,7 +70,32 @@ START_TEST(max_seconds_end_it)
     ck_assert_ok(run_once(&o), error);
     ck_assert_uint_ge(s.n, 2);
     ck_assert_uint_le(s.last.step, 16);
-    ck_assert_ptr_eq(strstr(s.message, "max_seconds"), s.message);
+    ck_assert_str_eq(s.message, "max_seconds 0.3 reached");
+}
+END_TEST
+
+START_TEST(max_seconds_are_of_all_runs_of_a_trainer)
+{
+    story s = {.stop_at = 3};
+    tfm_trainer_options o = loop_options(&s);
+
+    o.max_seconds = 1.0;
+    o.progress = sleepy;
+    tfm_trainer *t = trainer_of(model, &o, &data);
+    ck_assert_status(tfm_trainer_run(t, &error), TFM_E_CANCELLED, error);
+    const double before = s.last.seconds;
+    ck_assert(before >= 0.06);
+    ck_assert(step_once(t).seconds >= before);
+    s = (story){.stop_at = 1};
+    ck_assert_status(tfm_trainer_run(t, &error), TFM_E_CANCELLED, error);
+    ck_assert(s.last.seconds >= before);
+    s = (story){0};
+    ck_assert_ok(tfm_trainer_run(t, &error), error);
+    ck_assert(s.last.seconds >= 1.0);
+    s = (story){0};
+    ck_assert_ok(tfm_trainer_run(t, &error), error);
+    ck_assert_str_eq(s.events, "d"); /* it is over */
+    tfm_trainer_free(t);
 }
 END_TEST
 
@@ -410,6 +435,7 @@ static Suite *trainer_loop_suite(void)
     tcase_add_test(tc, a_finished_training_that_runs_again_does_nothing);
     tcase_add_test(tc, max_epochs_end_it);
     tcase_add_test(tc, max_seconds_end_it);
+    tcase_add_test(tc, max_seconds_are_of_all_runs_of_a_trainer);
     tcase_add_test(tc, progress_makes_sense);
     tcase_add_test(tc, m44_m26_perplexity_is_not_smoothed_and_not_dropped);
     tcase_add_test(tc, patience_ends_it);

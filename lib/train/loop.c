@@ -13,12 +13,15 @@
 
 void tfm_loop_begin(tfm_loop *loop, tfm_training *training, const tfm_loop_hooks *hooks, tfm_kept *kept)
 {
-    *loop = (tfm_loop){.training = training, .kept = kept, .saved_step = UINT64_MAX, .valid_step = UINT64_MAX};
+    const double now = tfm_now(), spent = loop->progress.seconds;
+
+    *loop = (tfm_loop){.training = training, .kept = kept, .saved_step = UINT64_MAX, .valid_step = UINT64_MAX,
+                       .began = now - spent, .saved = now, .spent = spent};
     if (hooks) loop->hooks = *hooks;
-    loop->began = loop->saved = tfm_now();
     loop->first_step = training->at.step;
     loop->progress = (tfm_progress){.struct_size = sizeof loop->progress, .step = training->at.step,
-                                    .epoch = training->at.epoch, .valid_bleu = -1.0, .seconds_left = -1.0,
+                                    .epoch = training->at.epoch, .seconds = spent, .valid_bleu = -1.0,
+                                    .seconds_left = -1.0,
                                     .valid_nll = (double)NAN, .valid_perplexity = (double)NAN,
                                     .best_valid = training->at.best, .skipped = training->at.skipped};
 }
@@ -38,7 +41,7 @@ static double measure_rate(tfm_loop *loop, double tokens)
         seconds = loop->progress.seconds - loop->times[oldest];
         sum -= loop->tokens[oldest];
     } else {
-        seconds = loop->progress.seconds;
+        seconds = loop->progress.seconds - loop->spent;
     }
     return seconds > 0.0 ? sum / seconds : 0.0;
 }
@@ -49,8 +52,8 @@ static void estimate_end(tfm_loop *loop)
     const tfm_trainer_options *o = loop->training->options;
     const tfm_position_state *at = &loop->training->at;
     const uint64_t updates = tfm_training_updates(loop->training);
-    const double pace =
-        loop->progress.seconds / (double)(at->step - loop->first_step); /* seconds a step, all included */
+    const double pace = (loop->progress.seconds - loop->spent) /
+                        (double)(at->step - loop->first_step); /* seconds a step, all included */
     double steps = INFINITY;
 
     if (o->max_steps) steps = fmin(steps, (double)o->max_steps - (double)at->step);
@@ -93,6 +96,7 @@ static bool report(tfm_loop *loop, uint32_t event)
     const tfm_trainer_options *o = loop->training->options;
 
     loop->progress.event = event;
+    loop->progress.seconds = tfm_now() - loop->began;
     return o->progress && o->progress(o->progress_user, &loop->progress) != 0;
 }
 
@@ -190,7 +194,6 @@ static tfm_status validate(tfm_loop *loop, tfm_error *error)
     if (better) at->best = criterion;
     at->stale = better ? 0 : at->stale + 1;
     p->best_valid = at->best;
-    p->seconds = tfm_now() - loop->began;
     loop->valid_step = at->step;
     return TFM_OK;
 }
@@ -208,7 +211,7 @@ static const char *ended(tfm_loop *loop)
     else if (o->max_epochs && at->epoch >= o->max_epochs)
         snprintf(m, size, "max_epochs %llu reached", (unsigned long long)o->max_epochs);
     else if (o->max_seconds > 0.0 && tfm_now() - loop->began >= o->max_seconds)
-        snprintf(m, size, "max_seconds %.0f reached", o->max_seconds);
+        snprintf(m, size, "max_seconds %.12g reached", o->max_seconds);
     else if (o->patience && at->stale >= o->patience)
         snprintf(m, size, "%llu validations without a better one (patience)", (unsigned long long)at->stale);
     else return NULL;

@@ -17,8 +17,9 @@ typedef struct tfm_loop {
     tfm_training *training;
     tfm_loop_hooks hooks;
     tfm_kept *kept;
-    double began, saved;   /* seconds on the monotonic clock */
-    uint64_t first_step;   /* of this process                */
+    double began, saved;   /* seconds on the monotonic clock, as if loops followed one another at once */
+    double spent;          /* seconds in the trainer's earlier loops                                   */
+    uint64_t first_step;   /* of this loop                                                             */
     double times[TFM_RATE_WINDOW], tokens[TFM_RATE_WINDOW]; /* of the latest steps */
     tfm_progress progress;
     uint64_t saved_step, valid_step; /* UINT64_MAX: not yet */
@@ -27,6 +28,7 @@ typedef struct tfm_loop {
 
 /* Whether path is the checkpoint of that step which a training with that checkpoint_path, which may be NULL, wrote. */
 bool tfm_loop_wrote(const char *base, uint64_t step, const char *path);
+/* *loop: zeros, or the trainer's last one, whose time counts. */
 void tfm_loop_begin(tfm_loop *loop, tfm_training *training, const tfm_loop_hooks *hooks, tfm_kept *kept);
 /* One update, and what it was in loop->progress. */
 tfm_status tfm_loop_step(tfm_loop *loop, bool *epoch_done, tfm_error *error);

@@ -60,7 +60,7 @@ class Metrics:
     learning_rate: of this step
     gradient_norm: Euclidean, before clipping
     tokens_per_s: target tokens a second, mean of the latest steps
-    seconds: of training, since this process began
+    seconds: of training, in all runs and steps of this trainer
     seconds_left: estimate; < 0 when unknown
     valid_nll: mean -log p per target token of the validation data
     valid_perplexity: exp(valid_nll)
