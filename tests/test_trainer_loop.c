@@ -243,6 +243,25 @@ START_TEST(patience_ends_it)
 }
 END_TEST
 
+/* Not better than none, nor the best of a checkpoint, which holds no such number. */
+START_TEST(a_validation_that_is_not_a_number_is_no_better)
+{
+    story s = {0};
+    tfm_trainer_options o = loop_options(&s);
+    tfm_model *tiny = golden_with_text();
+
+    o.valid_every = 1;
+    o.patience = 3;
+    tfm_trainer *t = golden_trainer(tiny, &o);
+    t->training.w[plan_of(t, "decoder.layers.0.feedforward.inner.weight")->offset] = NAN;
+    ck_assert_ok(tfm_trainer_run(t, &error), error);
+    ck_assert_uint_eq(s.last.step, 3);
+    ck_assert(isnan(s.last_valid.valid_nll) && isnan(s.last_valid.best_valid));
+    tfm_trainer_free(t);
+    tfm_model_free(tiny);
+}
+END_TEST
+
 START_TEST(patience_needs_something_to_validate_with)
 {
     story s = {0};
@@ -439,6 +458,7 @@ static Suite *trainer_loop_suite(void)
     tcase_add_test(tc, progress_makes_sense);
     tcase_add_test(tc, m44_m26_perplexity_is_not_smoothed_and_not_dropped);
     tcase_add_test(tc, patience_ends_it);
+    tcase_add_test(tc, a_validation_that_is_not_a_number_is_no_better);
     tcase_add_test(tc, patience_needs_something_to_validate_with);
     tcase_add_test(tc, resumed_patience_goes_on_counting);
     tcase_add_test(tc, validation_bleu_is_that_of_the_model);

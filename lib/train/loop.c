@@ -190,7 +190,8 @@ static tfm_status validate(tfm_loop *loop, tfm_error *error)
     p->valid_nll = sums.nll / fmax(1.0, sums.target_tokens);
     p->valid_perplexity = exp(p->valid_nll);
     const double criterion = o->valid_bleu ? p->valid_bleu : p->valid_nll;
-    const bool better = isnan(at->best) || (o->valid_bleu ? criterion > at->best : criterion < at->best);
+    const bool better = isfinite(criterion) && (isnan(at->best) || (o->valid_bleu ? criterion > at->best :
+                                                                                   criterion < at->best));
     if (better) at->best = criterion;
     at->stale = better ? 0 : at->stale + 1;
     p->best_valid = at->best;
