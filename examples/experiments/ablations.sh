@@ -28,7 +28,7 @@ mkdir -p "$out"
 keep_options "$out" steps merges seed
 multi30k "$data" "$out" de "$dry" train val
 
-# Row of Table 3, what is changed, options. The base: N 4, d 128, d_ff 256, h 4, d_k = d_v 32, P_drop 0.3, smoothing 0.1.
+# Row of Table 3, what is changed, options. The base: N 4, d 128, d_ff 256, h 4, d_k = d_v 32, P_drop 0.1, smoothing 0.1.
 rows()
 {
     cat << 'ROWS'
@@ -47,8 +47,8 @@ C5|d 256, d_k = d_v 64|--set d_model=256 --set d_k=64 --set d_v=64
 C6|d_ff 128|--set d_ff=128
 C7|d_ff 512|--set d_ff=512
 D1|P_drop 0|--dropout 0
-D2|P_drop 0.1|--dropout 0.1
-D3|P_drop 0.5|--dropout 0.5
+D2|P_drop 0.2|--dropout 0.2
+D3|P_drop 0.3|--dropout 0.3
 D4|smoothing 0|--label-smoothing 0
 D5|smoothing 0.2|--label-smoothing 0.2
 E|learned positions|--set positions=learned
@@ -63,7 +63,7 @@ run() # ROW CHANGE OPTIONS...
     say "$row: $change"
     train "$model" --src "$out/train.en" --tgt "$out/train.de" --valid-src "$out/val.en" --valid-tgt "$out/val.de" \
         --tokenizer subword-nmt --merges "$merges" --preset tiny --set norm_order=pre --batch-tokens 512 --lr-scale 0.75 --warmup 1500 \
-        --dropout 0.3 --clip 25 --keep 1 "${limits[@]}" --seed "$seed" "$@"
+        --dropout 0.1 --clip 25 --keep 1 "${limits[@]}" --seed "$seed" "$@"
     if [ ! -s "$out/$row.bleu" ]; then
         into "$out/$row.out" "$tfm" translate --model "$model" --beam $beam --alpha 0.6 --threads "$threads" --quiet < "$out/val.en"
         into "$out/$row.bleu" "$tfm" evaluate --hyp "$out/$row.out" --ref "$out/val.de" --tokenize none
