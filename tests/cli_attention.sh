@@ -159,6 +159,19 @@ refused "invalid text" 2 "--tgt-text is not UTF-8: byte 2" "${draw[@]}" --src-te
 refused "too long" 1 "tokens, a picture at most 1024" "${draw[@]}" --src-text "$(seq -s ' ' 400)" --out a.svg
 refused "no model" 1 "absent" "${check[@]}" absent --out a.svg
 refused "nowhere" 1 "no/a.svg" "${check[@]}" m.tfm --out no/a.svg
+python3 - <<'PYTHON'
+import json, struct
+data = bytearray(open("m.tfm", "rb").read())
+size = struct.unpack("<Q", data[:8])[0]
+end = 8 + size + json.loads(data[8:8 + size])["decoder.layers.1.cross.query.weight"]["data_offsets"][1]
+data[end - 4:end] = b"\xff" * 4
+open("nan.tfm", "wb").write(data)
+PYTHON
+for end in json svg html; do
+    refused "a weight that is not a number: $end" 1 "Encoder-decoder attention: a weight of layer 2, head 2 is not a number" \
+        "${check[@]}" nan.tfm --skip-checksum --tgt-text zwei --out "nan.$end"
+done
+check "a weight that is not a number: nothing was written" equal "$(echo nan.*)" nan.tfm
 cp a.svg kept.svg
 refused "an old file stays" 1 "absent" "${check[@]}" absent --out kept.svg
 check "an old file stays" cmp -s a.svg kept.svg

@@ -42,6 +42,10 @@ check "a long log: summed up" says "r[0]['every'] == 3 and len(r[0]['steps']['st
     and r[0]['steps']['step'][-1] == 2500 and math.isclose(r[0]['steps']['nll'][1], (900 / 4 + 900 / 5 + 900 / 6) / 3)
     and (r[0]['steps']['nll_least'][1], r[0]['steps']['nll_most'][1]) == (150, 225)"
 
+sed '5,7s/^\(step,[^,]*,[^,]*,[^,]*\),[^,]*/\1,1e308/' long.csv > huge.csv
+works "a sum that is not finite" "$tfm" report huge.csv
+check "a sum that is not finite: is a gap" says "r[0]['steps']['loss'][1] is None and r[0]['steps']['nll'][1] is not None"
+
 # Resumed: seconds go on, and steps that were taken again count once.
 { echo $header; steps 1 10 0; echo "valid,10,1,10.5,,,,,,,,3,20,"; steps 11 12 10; steps 9 15 0; } > resumed.csv
 works "a resumed log" "$tfm" report resumed.csv

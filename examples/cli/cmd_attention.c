@@ -5,6 +5,7 @@
 #include "model_args.h"
 #include "text_file.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -202,6 +203,18 @@ static int read_sentences(drawing *d)
     return a->token ? find_token(d, a->token) : EXIT_SUCCESS;
 }
 
+static int check_weights(const attention_kind *k)
+{
+    const size_t of_head = k->shape[2] * k->shape[3];
+    for (size_t i = 0; i < k->shape[0] * k->shape[1] * of_head; i++)
+        if (!isfinite(k->weights[i]))
+            return console_fail(
+                "%s: a weight of layer %zu, head %zu is not a number: the training went wrong or the file "
+                "is damaged; take an earlier checkpoint",
+                k->title, i / of_head / k->shape[1] + 1, i / of_head % k->shape[1] + 1);
+    return EXIT_SUCCESS;
+}
+
 /* The model's weights of one kind, copied: the decoder lends them until its next call. */
 static int look(drawing *d, uint32_t kind)
 {
@@ -213,7 +226,7 @@ static int look(drawing *d, uint32_t kind)
     const size_t n = k->shape[0] * k->shape[1] * k->shape[2] * k->shape[3];
     memory_grow(&k->weights, &capacity, n, sizeof *k->weights);
     memcpy(k->weights, weights, n * sizeof *weights);
-    return EXIT_SUCCESS;
+    return check_weights(k);
 }
 
 /* A page has the weights of all layers and heads, about three bytes each. */

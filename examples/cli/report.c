@@ -11,7 +11,7 @@ enum { MOST_POINTS = 1000 }; /* of a curve; no screen shows more */
 static void put_number(FILE *file, double value, bool first)
 {
     if (!first) putc(',', file);
-    if (isnan(value)) fputs("null", file);
+    if (!isfinite(value)) fputs("null", file);
     else fprintf(file, "%.9g", value);
 }
 
