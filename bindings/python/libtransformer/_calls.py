@@ -14,32 +14,40 @@ T = TypeVar("T")
 
 
 class Call(Generic[T]):
-    """work(call) in a thread; what it asks is answered by the thread that made the call."""
+    """work(call) in a thread, once it is waited for; what it asks is answered by the thread that made the call."""
 
     def __init__(self, work: "Callable[[Call[T]], T]") -> None:
         self.stopped = False  # the answer to every callback that can cancel
         self._requests: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
         self._answers: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
         self._ended = threading.Event()
+        self._ended.set()  # it has not begun
+        self._fate = threading.Lock()  # whoever gets it decides: the call runs, or never will
+        self._work = work
         self._result: Optional[T] = None
         self._error: Optional[BaseException] = None
+
+    def _begin(self) -> None:
         # A daemon, or the end of the program would wait for a call whose caller is gone: abandon_all() ends it.
-        thread = threading.Thread(target=self._run, args=(work,), name="libtransformer", daemon=True)
-        _under_way.add(self)
+        thread = threading.Thread(target=self._run, name="libtransformer", daemon=True)
         try:
+            self._ended.clear()
+            _under_way.add(self)
             thread.start()
         except BaseException:  # an interrupted start() may have started it
-            self.stopped = True
-            self._ended.set()
+            if self._fate.acquire(blocking=False):
+                self._ended.set()
             raise
 
-    def _run(self, work: "Callable[[Call[T]], T]") -> None:
+    def _run(self) -> None:
+        if not self._fate.acquire(blocking=False):
+            return
         try:
-            self._result = work(self)
+            self._result = self._work(self)
         except BaseException as error:  # pylint: disable=broad-except
             self._error = error
         finally:
-            del work  # and what it holds, before the caller goes on
+            del self._work  # and what it holds, before the caller goes on
             self._ended.set()
             self._requests.put(self)
 
@@ -51,11 +59,12 @@ class Call(Generic[T]):
         return self._answers.get()
 
     def events(self) -> Generator[Any, Any, T]:
-        """In the caller's thread: runs the functions asked for, yields the events, returns the result.
+        """In the caller's thread: begins the call, runs the functions asked for, yields the events, returns the result.
 
         Whatever is raised meanwhile, by a function, a signal handler or the receiver of the events, stops the call.
         """
         try:
+            self._begin()
             while True:
                 request = self._requests.get()
                 if request is self:

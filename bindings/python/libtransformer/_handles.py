@@ -121,7 +121,7 @@ class ExclusiveHandle(Handle):
         self._usage = usage
 
     def _start(self, work: Callable[[Owned], T]) -> "Call[T]":
-        """Begins work(owned) in a call of its own."""
+        """work(owned) as a call of its own."""
         owned, usage, user = self._open(), self._usage, threading.get_ident()
         if usage.user == user:
             raise BusyError(f"this {type(self).__name__} is in the middle of a call: its callbacks cannot use it")

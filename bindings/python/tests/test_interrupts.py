@@ -2,8 +2,12 @@
 import signal
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
+
+from libtransformer._calls import Call
 
 SETUP = """
 import signal, sys, threading
@@ -84,6 +88,45 @@ def test_a_signal_ends_the_call(program, number, last, tmp_path):
     assert (child.returncode, out, err) == (0, f"interrupted\n{last}\n", "")
     if program in (TRAIN, LOOP):
         assert list(tmp_path.glob("run-*.ckpt"))
+
+
+@pytest.mark.parametrize("started", [True, False])
+def test_an_interrupted_start_leaves_nothing_under_way(monkeypatch, started):
+    begun, ended, original = threading.Event(), [], threading.Thread.start
+
+    def work(_call):
+        begun.set()
+        time.sleep(0.2)
+        ended.append(True)
+
+    def start(thread):
+        if started:
+            original(thread)
+            begun.wait()
+        raise KeyboardInterrupt
+    monkeypatch.setattr(threading.Thread, "start", start)
+    with pytest.raises(KeyboardInterrupt):
+        Call(work).wait()
+    assert ended == [True] * started
+
+
+def test_a_signal_before_the_first_event_leaves_nothing_under_way(child):
+    result = child(SETUP + """
+import contextlib
+def interrupted(events):
+    raise KeyboardInterrupt
+translator, trainer = tfm.Translator(model, max_length=3), tfm.Trainer(model)
+trainer.set_data(lines, lines[::-1])
+closing, contextlib.closing = contextlib.closing, interrupted  # where a loop has its call, and waits for no event yet
+for begun in translator.stream(lines), iter(trainer):
+    try:
+        next(begun)
+    except KeyboardInterrupt:
+        print("interrupted")
+contextlib.closing = closing
+print(len(translator.translate(lines)), trainer.step().step)
+""")
+    assert (result.stdout, result.stderr) == ("interrupted\ninterrupted\n2 1\n", "")
 
 
 def test_a_program_can_end_in_the_middle_of_a_loop(child):

@@ -1,5 +1,7 @@
 """Training: events, checkpoints, resuming, callbacks."""
+import sys
 import threading
+import types
 
 import pytest
 from conftest import ENGLISH, GERMAN, LEARNING
@@ -159,6 +161,15 @@ def test_a_bar_is_shown_where_tqdm_is(trainer, capsys):
     assert tqdm
     assert trainer.run(bar=True).step == 6
     assert "6/6" in capsys.readouterr().err
+
+
+def test_a_bar_that_fails_leaves_the_trainer_as_it_was(trainer, monkeypatch):
+    def tqdm(unit):
+        raise ZeroDivisionError(f"no {unit}")
+    monkeypatch.setitem(sys.modules, "tqdm", types.SimpleNamespace(tqdm=tqdm))
+    with pytest.raises(ZeroDivisionError, match="no step"):
+        trainer.run(bar=True)
+    assert trainer.step().step == 1 and trainer.run().step == 6
 
 
 def test_a_bar_without_tqdm(child):
