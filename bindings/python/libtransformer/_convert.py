@@ -110,10 +110,15 @@ def same_length(first: Any, second: Any, names: str) -> int:
 
 def path_bytes(path: Path) -> bytes:
     """A path as the operating system wants it."""
-    name = os.fsencode(path)
-    if b"\0" in name:
-        raise InvalidError(f"a path holds a NUL: {name!r}")
-    return name
+    return c_string("a path", os.fsencode(path))
+
+
+def c_string(name: str, line: Line) -> bytes:
+    """A string of C, which would end at a NUL."""
+    string = encoded(line)
+    if b"\0" in string:
+        raise InvalidError(f"{name} has a NUL at byte {string.index(0)}: {string[:100]!r}")
+    return string
 
 
 def fill(struct: Structure, options: Mapping[str, Any], allowed: Iterable[str], who: str) -> None:

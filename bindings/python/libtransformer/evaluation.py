@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Ty
 
 from ._abi import (tfm_bleu_options, tfm_bleu_result, tfm_chrf_options, tfm_comparison, tfm_metric_result,
                    tfm_parseval_options, tfm_parseval_result, tfm_parseval_row, tfm_ter_options, tfm_text)
-from ._convert import Line, encoded, fill, record, same_length, texts, whole
+from ._convert import Line, c_string, fill, record, same_length, texts, whole
 from ._library import lib
 from .constants import MetricKind
 from .errors import checked
@@ -57,7 +57,7 @@ def parseval(parses: Sequence[Line], gold: Sequence[Line],
     same_length(lines, trees, "parses and gold trees")
     result, rows, struct = tfm_parseval_result(), (tfm_parseval_row * len(lines))(), tfm_parseval_options()
     lib.tfm_parseval_options_init(byref(struct), sizeof(struct))
-    struct.parameters = None if parameters is None else encoded(parameters)
+    struct.parameters = None if parameters is None else c_string("parameters", parameters)
     checked(lib.tfm_parseval, byref(result), sizeof(result), rows, lines, trees, len(lines), byref(struct))
     return record(ParsevalResult, result), [record(ParsevalRow, row) for row in rows]
 

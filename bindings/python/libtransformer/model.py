@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, 
 
 from ._abi import tfm_load_options, tfm_model_costs, tfm_model_options, tfm_parameter
 from ._arrays import FloatArray, given, lent
-from ._convert import Path, check_name, fill, path_bytes, record, set_field, whole
+from ._convert import Path, c_string, check_name, fill, path_bytes, record, set_field, whole
 from ._handles import Handle, Owned, create
 from ._library import lib
 from .constants import Dtype
@@ -53,7 +53,7 @@ class Model(Handle):
         for entry, (name, values) in zip(array, parameters.items()):
             floats = given(values, (1, 2), name)
             entry.keep = floats
-            entry.name = name.encode()
+            entry.name = c_string("a parameter's name", name)
             entry.data = cast(floats.base, POINTER(c_float))
             entry.rank = len(floats.shape)
             entry.shape[:] = (list(floats.shape) + [1, 1, 1])[:3]
@@ -144,7 +144,7 @@ class Parameters(Mapping[str, "FloatArray"]):
     def _named(self, name: str) -> tfm_parameter:
         parameter = tfm_parameter()
         try:
-            checked(lib.tfm_model_parameter_named, byref(parameter), self._owned, name.encode())
+            checked(lib.tfm_model_parameter_named, byref(parameter), self._owned, c_string("name", name))
         except InvalidError as error:
             raise KeyError(name) from error
         return parameter
@@ -163,13 +163,13 @@ def _options(preset: Optional[str], options: Mapping[str, Any], who: str, tokeni
     struct = tfm_model_options()
     lib.tfm_model_options_init(byref(struct), sizeof(struct))
     if preset is not None:
-        checked(lib.tfm_model_options_preset, byref(struct), preset.encode())
+        checked(lib.tfm_model_options_preset, byref(struct), c_string("preset", preset))
     if tokenizer is not None:
         struct.vocab_size = tokenizer.target.vocab_size
     for name, value in options.items():
         check_name(name, ModelOptions.__annotations__, who)
         if isinstance(value, str):
-            checked(lib.tfm_model_options_set, byref(struct), name.encode(), value.encode())
+            checked(lib.tfm_model_options_set, byref(struct), c_string("name", name), c_string(name, value))
         else:
             set_field(struct, name, value)
     return struct

@@ -225,6 +225,22 @@ def test_what_is_no_number_has_its_name(book, tokenizer):
             call("x")
 
 
+def test_a_string_is_not_cut_at_a_nul(book, tmp_path):
+    gold = ["(S (x a))"]
+    weights = {name + "\0": values for name, values in book.parameters.items()}
+    for name, call in (("parameters", lambda: tfm.parseval(gold, gold, "CUTOFF_LEN 10\0")),
+                       ("preset", lambda: tfm.Model.create(None, "tiny\0", vocab_size=20)),
+                       ("sharing", lambda: tfm.model_costs(10, 10, sharing="all\0")),
+                       ("a parameter's name", lambda: tfm.Model.from_parameters(weights, **book.options)),
+                       ("a path", lambda: book.save(f"{tmp_path}/a\0")),
+                       ("a path", lambda: tfm.Trainer(book, checkpoint_path=f"{tmp_path}/a\0"))):
+        with pytest.raises(tfm.InvalidError, match=f"{name} has a NUL at byte"):
+            call()
+    for name in weights:
+        assert name not in book.parameters
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_string_is_no_list_and_bytes_are_no_ids(translator, tokenizer):
     for name in ("terms", "placeholders"):
         for groups in ("gut", ["gut"]):
