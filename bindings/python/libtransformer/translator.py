@@ -123,15 +123,18 @@ class Translator(ExclusiveHandle):
     def translate(self, lines: Iterable[Line], *, prefixes: Optional[Iterable[Line]] = None,
                   terms: Optional[Iterable[Iterable[Line]]] = None,
                   term_times: Optional[Iterable[Iterable[int]]] = None,
-                  placeholders: Optional[Iterable[Iterable[Line]]] = None) -> List[str]:
+                  placeholders: Optional[Iterable[Iterable[Line]]] = None,
+                  placeholder_times: Optional[Iterable[Iterable[int]]] = None) -> List[str]:
         """The best translation of each line. A blank line gives an empty one.
 
         prefixes: how each translation begins; "" leaves it open
         terms: for each line the words or phrases that must appear; use a beam wider than their tokens
         term_times: how often each of them must, neither more nor less; 0: at least once
         placeholders: for each line what stands in it and must come into the translation as often, unchanged
+        placeholder_times: how often each of them must at least; 0: as often as in the line
         """
-        request = _request(texts, prefixes, terms, term_times, placeholders, lines=texts(lines, "lines"))
+        request = _request(texts, prefixes, terms, term_times, placeholders, placeholder_times,
+                           lines=texts(lines, "lines"))
 
         def work(owned: Owned) -> List[str]:
             checked(lib.tfm_decoder_run, owned, byref(request))
@@ -141,15 +144,17 @@ class Translator(ExclusiveHandle):
     def nbest(self, lines: Iterable[Line], *, prefixes: Optional[Iterable[Line]] = None,
               terms: Optional[Iterable[Iterable[Line]]] = None,
               term_times: Optional[Iterable[Iterable[int]]] = None,
-              placeholders: Optional[Iterable[Iterable[Line]]] = None) -> List[List[Hypothesis]]:
+              placeholders: Optional[Iterable[Iterable[Line]]] = None,
+              placeholder_times: Optional[Iterable[Iterable[int]]] = None) -> List[List[Hypothesis]]:
         """For each line its n_best translations (an option of the translator), the best first."""
-        return self._nbest(_request(texts, prefixes, terms, term_times, placeholders, lines=texts(lines, "lines")))
+        return self._nbest(_request(texts, prefixes, terms, term_times, placeholders, placeholder_times,
+                                    lines=texts(lines, "lines")))
 
     def nbest_ids(self, sources: Iterable[Ids], *, prefixes: Optional[Iterable[Ids]] = None,
                   terms: Optional[Iterable[Iterable[Ids]]] = None,
                   term_times: Optional[Iterable[Iterable[int]]] = None) -> List[List[Hypothesis]]:
         """The same for sequences of ids; sources contain EOS if they shall."""
-        return self._nbest(_request(sequences, prefixes, terms, term_times, None, sources=sequences(sources, "sources")))
+        return self._nbest(_request(sequences, prefixes, terms, term_times, sources=sequences(sources, "sources")))
 
     def _nbest(self, request: tfm_request) -> List[List[Hypothesis]]:
         def work(owned: Owned) -> List[List[Hypothesis]]:
@@ -166,7 +171,7 @@ class Translator(ExclusiveHandle):
         common; beam=1 gives each token. partial=False gives only lines that are done. The translator is in use until
         the loop is left, which ends the translation.
         """
-        request = _request(texts, prefixes, terms, term_times, None, lines=texts(lines, "lines"))
+        request = _request(texts, prefixes, terms, term_times, lines=texts(lines, "lines"))
         _ask_to_be_told(request, self._usage, partial)
         call = self._begin(lambda owned: checked(lib.tfm_decoder_run, owned, byref(request)))
         with contextlib.closing(call.events()) as events:
@@ -278,7 +283,8 @@ def _ask_to_be_told(request: tfm_request, usage: Usage, partial: bool) -> None:
 
 def _request(arrange: Callable[[Any, str], Any], prefixes: Optional[Iterable[Any]],
              terms: Optional[Iterable[Iterable[Any]]], term_times: Optional[Iterable[Iterable[int]]],
-             placeholders: Optional[Iterable[Iterable[Any]]], **source: Any) -> tfm_request:
+             placeholders: Optional[Iterable[Iterable[Any]]] = None,
+             placeholder_times: Optional[Iterable[Iterable[int]]] = None, **source: Any) -> tfm_request:
     """What to translate, as C reads it; it keeps its arrays. arrange: texts or sequences."""
     (field, array), = source.items()
     request = tfm_request()
@@ -289,18 +295,18 @@ def _request(arrange: Callable[[Any, str], Any], prefixes: Optional[Iterable[Any
     if prefixes is not None:
         given["prefix_lines" if text else "prefixes"] = arrange(prefixes, "prefixes")
         same_length(array, list(given.values())[-1], f"{field} and prefixes")
-    for name, flat, groups in (("terms", "term_lines" if text else "terms", terms),
-                               ("placeholders", "placeholders", placeholders)):
+    for name, flat, groups, times in (("term", "term_lines" if text else "terms", terms, term_times),
+                                      ("placeholder", "placeholders", placeholders, placeholder_times)):
         if groups is not None:
-            lists = listed(groups, name)
-            same_length(array, lists, f"{field} and {name}")
-            given["n_" + name] = (c_size_t * len(lists))(*map(len, lists))
-            given[flat] = arrange([item for some in lists for item in some], name)
-    if term_times is not None:
-        times = [[whole("term_times", n, c_size_t) for n in some] for some in term_times]
-        if [len(some) for some in times] != list(given.get("n_terms", ())):
-            raise InvalidError("term_times needs a number for each of the terms of each line")
-        given["term_times"] = (c_size_t * sum(map(len, times)))(*(n for some in times for n in some))
+            lists = listed(groups, name + "s")
+            same_length(array, lists, f"{field} and {name}s")
+            given[f"n_{name}s"] = (c_size_t * len(lists))(*map(len, lists))
+            given[flat] = arrange([item for some in lists for item in some], name + "s")
+        if times is not None:
+            numbers = [[whole(f"{name}_times", n, c_size_t) for n in some] for some in times]
+            if [len(some) for some in numbers] != list(given.get(f"n_{name}s", ())):
+                raise InvalidError(f"{name}_times needs a number for each of the {name}s of each line")
+            given[f"{name}_times"] = (c_size_t * sum(map(len, numbers)))(*(n for some in numbers for n in some))
     types: Any = tfm_request._fields_
     for name, values in given.items():
         setattr(request, name, cast(values, dict(types)[name]))

@@ -155,6 +155,13 @@ def test_placeholders(book):
             translator.translate(lines, placeholders=[[], ["<i>"]])
         with pytest.raises(tfm.InvalidError, match="lines and placeholders"):
             translator.translate(lines, placeholders=[[]])
+        for call in (translator.translate, translator.nbest):
+            assert call(lines, placeholders=[["<b>"], []], placeholder_times=[[1], []])
+            with pytest.raises(tfm.InvalidError, match="'</b>' is 1 times in line 1, fewer than .*times 2"):
+                call(lines, placeholders=[["<b>", "</b>"], []], placeholder_times=[[1, 2], []])
+            for placeholders, times in ((None, [[1], []]), ([["<b>"], []], [[1, 1], []]), ([["<b>"], []], [[1]])):
+                with pytest.raises(tfm.InvalidError, match="placeholder_times needs a number for each"):
+                    call(lines, placeholders=placeholders, placeholder_times=times)
 
 
 def test_samples(book):
