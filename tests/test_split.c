@@ -19,7 +19,7 @@ static tfm_tokenizer *bytes_make(void)
     return t;
 }
 
-static const tfm_encode_rules rules = {"line", true, true, TFM_EOS, false};
+static const tfm_encode_rules rules = {"line", true, true, TFM_EOS};
 
 /* The parts of a line, with '|' between them, or '_' where white space was left out. */
 static tfm_status parts_of(char *out, tfm_text line, size_t limit, const tfm_allocator *a)
@@ -134,6 +134,36 @@ START_TEST(splitting_without_memory)
         ck_assert_uint_eq(f.live, 0);
     }
     ck_assert_uint_gt(n, 4);
+}
+END_TEST
+
+enum { MANY = 100000 }; /* words of a line: going through it once for each would take hours */
+
+static tfm_text many_words(const char *word)
+{
+    const size_t size = strlen(word);
+    char *data = malloc(MANY * size);
+
+    ck_assert_ptr_nonnull(data);
+    for (size_t i = 0; i < MANY; i++) memcpy(data + i * size, word, size);
+    return (tfm_text){data, MANY * size};
+}
+
+START_TEST(words_of_long_lines_are_found_word_by_word)
+{
+    const tfm_text all = many_words("ab "), line = {all.data, all.size - 1};
+    tfm_tokenizer *t = bytes_make();
+    tfm_encoded e = {.allocator = tfm_allocator_or_default(NULL)};
+
+    ck_assert_ok(tfm_encode_lines(&e, t, &line, 1, &rules, &error), error);
+    ck_assert_ok(tfm_encoded_find_words(&e, t, &line, &rules, &error), error);
+    ck_assert_uint_eq(e.n_words[0], MANY);
+    ck_assert_uint_eq(e.lines[0].size, 3 * MANY + 1);
+    for (size_t i = 0; i < 3 * MANY; i++) ck_assert_uint_eq(e.words[i], i / 3);
+    ck_assert_uint_eq(e.words[3 * MANY], TFM_NO_WORD);
+    tfm_encoded_free(&e);
+    tfm_tokenizer_free(t);
+    free((void *)(uintptr_t)line.data);
 }
 END_TEST
 
@@ -535,6 +565,24 @@ START_TEST(lines_with_terms_stay_whole)
 END_TEST
 
 /* Where the longest output came first there is no EOS; in a beam as in samples. */
+/* Words are found in lines that are short enough. */
+START_TEST(long_lines_are_refused_before_their_words_are_found)
+{
+    const tfm_text line = many_words("the  "), word = LINE("the");
+    tfm_model *model = text_model_make();
+    tfm_decoder_options o = decoder_options(1);
+
+    o.alignment = TFM_ALIGNMENT_OUTPUT;
+    tfm_decoder *d = decoder_of(model, &o);
+    ck_assert_status(tfm_decoder_translate(d, &line, 1, &error), TFM_E_INVALID, error);
+    ck_assert_ptr_nonnull(strstr(error.message, "more than max_source 4096"));
+    ck_assert_status(tfm_decoder_logprobs(d, &line, &word, 1, &error), TFM_E_INVALID, error);
+    tfm_decoder_free(d);
+    tfm_model_free(model);
+    free((void *)(uintptr_t)line.data);
+}
+END_TEST
+
 START_TEST(what_is_cut_off_says_so)
 {
     static tfm_ids sentences[SENTENCES];
@@ -574,6 +622,7 @@ static Suite *split_suite(void)
     tcase_add_test(tc, parts_of_any_bytes);
     tcase_add_test(tc, a_character_above_the_limit_is_refused);
     tcase_add_test(tc, splitting_without_memory);
+    tcase_add_test(tc, words_of_long_lines_are_found_word_by_word);
     tcase_add_loop_test(tc, parts_are_translated_and_joined, 0, 2);
     tcase_add_test(tc, the_prefix_begins_the_first_part);
     tcase_add_loop_test(tc, parts_are_aligned_as_words_of_the_line, 0,
@@ -582,6 +631,7 @@ static Suite *split_suite(void)
     tcase_add_test(tc, aligning_parts_without_memory);
     tcase_add_test(tc, alignments_above_the_limit_are_left_out);
     tcase_add_test(tc, lines_with_terms_stay_whole);
+    tcase_add_test(tc, long_lines_are_refused_before_their_words_are_found);
     tcase_add_loop_test(tc, what_is_cut_off_says_so, 0, 2);
     suite_add_tcase(suite, tc);
     return suite;

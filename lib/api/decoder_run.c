@@ -106,8 +106,8 @@ static tfm_status run(tfm_decoder *d, const tfm_request *request, tfm_error *err
 {
     const int32_t end = tfm_config_end(&d->model->weights.options, true);
     const bool replace = d->options.replace_invalid, align = d->options.alignment != TFM_ALIGNMENT_NONE;
-    const tfm_encode_rules prefix = {"prefix", replace, true, -1, false};
-    const tfm_encode_rules source = {"line", replace, true, end, align}, term = {"term", replace, true, -1, false};
+    const tfm_encode_rules source = {"line", replace, true, end}, prefix = {"prefix", replace, true, -1},
+                           term = {"term", replace, true, -1};
     tfm_request r = *request;
     const tfm_tokenizer *tokenizer = d->model->tokenizer, *target_side = tfm_tokenizer_target(tokenizer);
     size_t n_terms;
@@ -123,6 +123,8 @@ static tfm_status run(tfm_decoder *d, const tfm_request *request, tfm_error *err
     const bool read = d->terms.n_placeholders || (n_terms && r.term_lines);
     if (!status && read) status = tfm_line_terms_take(&d->terms, &r, n_terms, target_side, error);
     if (!status && r.lines) status = fit_lines(d, &r, &source, error);
+    if (!status && r.lines && align)
+        status = tfm_encoded_find_words(&d->sources, tokenizer, d->parts.n ? d->parts.texts : r.lines, &source, error);
     if (!status) status = encode(&r.prefixes, &d->targets, d, target_side, r.prefix_lines, r.n, &prefix, error);
     if (!status && d->parts.n) status = tfm_parts_spread(&d->parts, &r, error);
     if (align) tfm_decoder_clear_alignments(d);

@@ -45,18 +45,19 @@ tfm_status tfm_decoder_logprobs(tfm_decoder *decoder, const tfm_text *sources, c
     if (!d) return tfm_fail(error, TFM_E_INVALID, "decoder is NULL");
     const tfm_model_options *o = &d->model->weights.options;
     const bool replace = d->options.replace_invalid, words = d->options.alignment != TFM_ALIGNMENT_NONE;
-    const tfm_encode_rules source = {"source line", replace, false, tfm_config_end(o, true), words};
-    const tfm_encode_rules target = {"target line", replace, false, tfm_config_end(o, false), words};
-    const tfm_tokenizer *tokenizer = d->model->tokenizer;
+    const tfm_encode_rules source = {"source line", replace, false, tfm_config_end(o, true)};
+    const tfm_encode_rules target = {"target line", replace, false, tfm_config_end(o, false)};
+    const tfm_tokenizer *tokenizer = d->model->tokenizer, *target_side = tfm_tokenizer_target(tokenizer);
     tfm_score_clear(d->score);
     d->aligner.given.n = 0;
     status = tfm_decoder_check_text(d, sources, n_pairs, "sources", error);
     if (!status) status = tfm_decoder_check_text(d, targets, n_pairs, "targets", error);
     if (!status) status = tfm_encode_lines(&d->sources, tokenizer, sources, n_pairs, &source, error);
-    if (!status)
-        status = tfm_encode_lines(&d->targets, tfm_tokenizer_target(tokenizer), targets, n_pairs, &target, error);
+    if (!status) status = tfm_encode_lines(&d->targets, target_side, targets, n_pairs, &target, error);
     if (!status) status = tfm_decoder_check_lengths(d, &d->sources, source.side, true, error);
     if (!status) status = tfm_decoder_check_lengths(d, &d->targets, target.side, false, error);
+    if (!status && words) status = tfm_encoded_find_words(&d->sources, tokenizer, sources, &source, error);
+    if (!status && words) status = tfm_encoded_find_words(&d->targets, target_side, targets, &target, error);
     if (!status) status = tfm_score_run(d->score, d->sources.lines, d->targets.lines, n_pairs, error);
     return status || !words ? status : tfm_decoder_align_pairs(d, error);
 }

@@ -53,33 +53,26 @@ static tfm_status append(tfm_encoded *e, const tfm_tokenizer *tokenizer, tfm_tex
     return TFM_OK;
 }
 
-/* Which words the line's ids, from first on, belong to. */
-static tfm_status find_words(tfm_encoded *e, const tfm_tokenizer *tokenizer, tfm_text line, size_t first, size_t number,
-                             tfm_error *error)
+/* A line as the rules have it: valid UTF-8. */
+static tfm_status take_text(tfm_encoded *e, tfm_text *line, size_t number, const tfm_encode_rules *rules,
+                            tfm_error *error)
 {
-    if (!tfm_grow(&e->allocator, &e->words, &e->word_capacity, e->n_ids, sizeof *e->words))
-        return tfm_fail(error, TFM_E_NOMEM, "no memory for the words of a line of %zu bytes", line.size);
-    e->n_words[number - 1] = tfm_count_words(line);
-    return tfm_words_of_line(e->words + first, e->n_ids - first, tokenizer, line, error);
+    if (line->size && !line->data)
+        return tfm_fail(error, TFM_E_INVALID, "%s %zu has %zu bytes at NULL", rules->side, number, line->size);
+    const size_t invalid = line->size ? tfm_utf8_find_invalid(*line) : SIZE_MAX;
+    if (invalid == SIZE_MAX) return TFM_OK;
+    if (rules->replace_invalid) return repair(e, line, error);
+    return tfm_fail(error, TFM_E_FORMAT, "%s %zu is not UTF-8 at byte %zu: repair it, or set replace_invalid",
+                    rules->side, number, invalid);
 }
 
 static tfm_status encode_line(tfm_encoded *e, const tfm_tokenizer *tokenizer, tfm_text line, size_t number,
                               const tfm_encode_rules *rules, tfm_error *error)
 {
-    const size_t first = e->n_ids;
-    tfm_status status = TFM_OK;
+    const tfm_status status = take_text(e, &line, number, rules, error);
 
-    if (rules->words) e->n_words[number - 1] = 0;
-    if (line.size && !line.data)
-        return tfm_fail(error, TFM_E_INVALID, "%s %zu has %zu bytes at NULL", rules->side, number, line.size);
-    const size_t invalid = line.size ? tfm_utf8_find_invalid(line) : SIZE_MAX;
-    if (invalid != SIZE_MAX && !rules->replace_invalid)
-        return tfm_fail(error, TFM_E_FORMAT, "%s %zu is not UTF-8 at byte %zu: repair it, or set replace_invalid",
-                        rules->side, number, invalid);
-    if (invalid != SIZE_MAX) status = repair(e, &line, error);
     if (status || (rules->blank_is_empty && tfm_line_is_blank(line))) return status;
-    status = append(e, tokenizer, line, rules->eos, error);
-    return status || !rules->words ? status : find_words(e, tokenizer, line, first, number, error);
+    return append(e, tokenizer, line, rules->eos, error);
 }
 
 tfm_status tfm_encode_lines(tfm_encoded *encoded, const tfm_tokenizer *tokenizer, const tfm_text *lines, size_t n,
@@ -89,8 +82,7 @@ tfm_status tfm_encode_lines(tfm_encoded *encoded, const tfm_tokenizer *tokenizer
     const int32_t *ids;
 
     e->n = e->n_ids = 0;
-    if (!tfm_grow(&e->allocator, &e->lines, &e->line_capacity, n, sizeof *e->lines) ||
-        (rules->words && !tfm_grow(&e->allocator, &e->n_words, &e->n_words_capacity, n, sizeof *e->n_words)))
+    if (!tfm_grow(&e->allocator, &e->lines, &e->line_capacity, n, sizeof *e->lines))
         return tfm_fail(error, TFM_E_NOMEM, "no memory for the ids of %zu lines", n);
     for (size_t i = 0; i < n; i++) {
         const size_t first = e->n_ids;
@@ -105,6 +97,30 @@ tfm_status tfm_encode_lines(tfm_encoded *encoded, const tfm_tokenizer *tokenizer
     }
     e->n = n;
     return TFM_OK;
+}
+
+tfm_status tfm_encoded_find_words(tfm_encoded *encoded, const tfm_tokenizer *tokenizer, const tfm_text *lines,
+                                  const tfm_encode_rules *rules, tfm_error *error)
+{
+    tfm_encoded *e = encoded;
+    const size_t end = rules->eos >= 0;
+    tfm_status status = TFM_OK;
+
+    if (!tfm_grow(&e->allocator, &e->words, &e->word_capacity, e->n_ids, sizeof *e->words) ||
+        !tfm_grow(&e->allocator, &e->n_words, &e->n_words_capacity, e->n, sizeof *e->n_words))
+        return tfm_fail(error, TFM_E_NOMEM, "no memory for the words of %zu lines", e->n);
+    for (size_t i = 0, first = 0; !status && i < e->n; first += e->lines[i++].size) {
+        const size_t n = e->lines[i].size;
+        tfm_text line = lines[i];
+        e->n_words[i] = 0;
+        if (!n) continue;
+        status = take_text(e, &line, i + 1, rules, error);
+        if (status) return status;
+        e->n_words[i] = tfm_count_words(line);
+        if (end) e->words[first + n - 1] = TFM_NO_WORD;
+        status = tfm_words_of_line(e->words + first, n - end, tokenizer, line, error);
+    }
+    return status;
 }
 
 void tfm_encoded_free(tfm_encoded *encoded)

@@ -13,7 +13,7 @@ typedef struct tfm_encoded {
     size_t n_ids, id_capacity;
     char *repaired;
     size_t repaired_capacity;
-    /* with rules->words, else not filled */
+    /* by tfm_encoded_find_words(), else not filled */
     uint32_t *words; /* of each id (line_words.h) */
     size_t word_capacity;
     size_t *n_words; /* [n] */
@@ -25,11 +25,13 @@ typedef struct tfm_encode_rules {
     bool replace_invalid; /* invalid UTF-8 becomes U+FFFD                  */
     bool blank_is_empty;  /* a line of white space gives no ids; else EOS  */
     int32_t eos;          /* what is appended to each line; -1: nothing    */
-    bool words;           /* find the words that tokens belong to          */
 } tfm_encode_rules;
 
 tfm_status tfm_encode_lines(tfm_encoded *encoded, const tfm_tokenizer *tokenizer, const tfm_text *lines, size_t n,
                             const tfm_encode_rules *rules, tfm_error *error);
+/* The words of lines that were encoded by these rules, once it is known that they are not too long for that. */
+tfm_status tfm_encoded_find_words(tfm_encoded *encoded, const tfm_tokenizer *tokenizer, const tfm_text *lines,
+                                  const tfm_encode_rules *rules, tfm_error *error);
 void tfm_encoded_free(tfm_encoded *encoded);
 
 /* Unicode's White_Space, and a line of nothing else. */
