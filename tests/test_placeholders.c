@@ -240,6 +240,34 @@ START_TEST(they_are_counted_in_texts)
 }
 END_TEST
 
+/* Looking for each placeholder behind each place of another would take minutes. */
+START_TEST(long_lines_are_gone_through_once)
+{
+    enum { MANY = 400000 };
+    static const tfm_text numbers[] = {LINE("1"), LINE("2")};
+    static const size_t two = 2;
+    static char text[2 * MANY + 1];
+    const tfm_text line = {text, sizeof text};
+    const tfm_allocator a = tfm_allocator_or_default(NULL);
+    tfm_model *model = text_model_make();
+    const tfm_decoder_options o = decoder_options(4);
+    tfm_decoder *d = decoder_of(model, &o);
+    tfm_line_terms t = {.n_placeholders = 2};
+    tfm_request r = request_of(&line, 1, &two, numbers);
+
+    for (size_t i = 0; i < sizeof text; i++) text[i] = i % 2 ? ' ' : '1';
+    text[2 * MANY] = '2';
+    ck_assert_status(tfm_decoder_run(d, &r, &error), TFM_E_INVALID, error);
+    ck_assert_ptr_nonnull(strstr(error.message, "more than max_source"));
+    t.encoded.allocator = t.placeholders.allocator = t.written.allocator = t.text.allocator = a;
+    ck_assert_ok(tfm_line_terms_take(&t, &r, 0, tfm_model_tokenizer(model), &error), error);
+    ck_assert(r.n_terms[0] == 2 && r.term_times[0] == MANY && r.term_times[1] == 1);
+    tfm_line_terms_free(&t);
+    tfm_decoder_free(d);
+    tfm_model_free(model);
+}
+END_TEST
+
 /* A term is there as a whole word, however it is cut into tokens. */
 START_TEST(terms_are_whole_words)
 {
@@ -399,6 +427,7 @@ static Suite *placeholders_suite(void)
     tcase_add_test(tc, white_space_is_that_of_the_line);
     tcase_add_test(tc, alignments_are_of_the_words_shown);
     tcase_add_test(tc, they_are_counted_in_texts);
+    tcase_add_test(tc, long_lines_are_gone_through_once);
     tcase_add_test(tc, terms_are_whole_words);
     tcase_add_test(tc, what_cannot_stay_is_refused_by_name);
     tcase_add_test(tc, what_the_tokenizer_cannot_write_is_refused_by_name);

@@ -66,6 +66,11 @@ static tfm_status check_callbacks(const tfm_decoder *d, const tfm_request *r, tf
                     d->terms.n_placeholders ? "placeholders" : "replace_unknown");
 }
 
+static bool has_terms(const tfm_request *r, size_t line)
+{
+    return (r->n_terms && r->n_terms[line]) || (r->n_placeholders && r->n_placeholders[line]);
+}
+
 /* Is there a line above the limit? Those with terms must be whole. */
 static tfm_status find_long(bool *any, const tfm_decoder *d, const tfm_request *r, size_t limit, const char *side,
                             tfm_error *error)
@@ -74,7 +79,7 @@ static tfm_status find_long(bool *any, const tfm_decoder *d, const tfm_request *
     for (size_t i = 0; i < r->n; i++) {
         const size_t size = d->sources.lines[i].size;
         if (size <= limit) continue;
-        if (r->n_terms && r->n_terms[i])
+        if (has_terms(r, i))
             return tfm_fail(error, TFM_E_INVALID,
                             "%s %zu has %zu tokens with EOS, more than %zu, and is not split, as it has terms or "
                             "placeholders: leave them out, or split it",
@@ -114,15 +119,15 @@ static tfm_status run(tfm_decoder *d, const tfm_request *request, tfm_error *err
     d->parts.n = d->text_size = 0;
     tfm_status status = count_terms(&n_terms, d, &r, error);
 
+    if (!n_terms) r.n_terms = NULL;
     if (!status) status = count_placeholders(d, &r, error);
     if (!status) status = check_callbacks(d, &r, error);
     if (!status) status = encode(&r.sources, &d->sources, d, tokenizer, r.lines, r.n, &source, error);
+    if (!status && r.lines) status = fit_lines(d, &r, &source, error);
     if (!status && n_terms)
         status = encode(&r.terms, &d->terms.encoded, d, target_side, r.term_lines, n_terms, &term, error);
-    if (!n_terms) r.n_terms = NULL;
     const bool read = d->terms.n_placeholders || (n_terms && r.term_lines);
     if (!status && read) status = tfm_line_terms_take(&d->terms, &r, n_terms, target_side, error);
-    if (!status && r.lines) status = fit_lines(d, &r, &source, error);
     if (!status && r.lines && align)
         status = tfm_encoded_find_words(&d->sources, tokenizer, d->parts.n ? d->parts.texts : r.lines, &source, error);
     if (!status) status = encode(&r.prefixes, &d->targets, d, target_side, r.prefix_lines, r.n, &prefix, error);

@@ -75,20 +75,19 @@ typedef struct occurrences {
     bool left, right; /* letters or digits touch one there */
 } occurrences;
 
-static occurrences find_in_line(const tfm_text_term *placeholders, size_t n, size_t which, tfm_text line)
+static void find_in_line(occurrences *o, const tfm_text_term *placeholders, size_t n, tfm_text line)
 {
-    occurrences o = {0};
+    tfm_placeholder_walk walk;
     size_t from = 0, at;
 
-    for (size_t k; (k = tfm_placeholders_next(placeholders, n, line, from, &at)) < n;) {
+    tfm_placeholders_begin(&walk, placeholders, n, line);
+    for (size_t k; (k = tfm_placeholders_next(&walk, from, &at)) < n;) {
         from = at + placeholders[k].text.size;
-        if (k != which) continue;
-        o.all++;
-        o.free += !tfm_text_term_inside(&placeholders[k], line, at);
-        o.left |= tfm_text_word_before(line, at);
-        o.right |= tfm_text_word_at(line, from);
+        o[k].all++;
+        o[k].free += !tfm_text_term_inside(&placeholders[k], line, at);
+        o[k].left |= tfm_text_word_before(line, at);
+        o[k].right |= tfm_text_word_at(line, from);
     }
-    return o;
 }
 
 /* As often as it is meant it must come: where that can be whole words, it is these alone. */
@@ -129,6 +128,7 @@ static tfm_status check_placeholder(tfm_line_terms *t, size_t at, const occurren
 static tfm_status take_placeholders(tfm_line_terms *t, size_t *at, const tfm_request *r, size_t line, size_t from,
                                     const tfm_tokenizer *tokenizer, tfm_error *error)
 {
+    occurrences found[TFM_MOST_TERMS] = {{0}};
     const size_t first = *at;
     tfm_status status = TFM_OK;
 
@@ -142,10 +142,10 @@ static tfm_status take_placeholders(tfm_line_terms *t, size_t *at, const tfm_req
         t->times[*at] = r->placeholder_times ? r->placeholder_times[i] : 0;
         t->texts[(*at)++] = (tfm_text_term){.text = what, .placeholder = true};
     }
+    find_in_line(found, t->texts + first, *at - first, r->lines[line]);
     for (size_t i = first; !status && i < *at; i++) {
-        const occurrences o = find_in_line(t->texts + first, *at - first, i - first, r->lines[line]);
-        status = check_placeholder(t, i, &o, line, tokenizer, error);
-        settle_placeholder(&t->texts[i], &t->times[i], &o);
+        status = check_placeholder(t, i, &found[i - first], line, tokenizer, error);
+        settle_placeholder(&t->texts[i], &t->times[i], &found[i - first]);
     }
     return status;
 }
@@ -261,8 +261,10 @@ static void read_placeholders(tfm_wanted *wanted, size_t first, const tfm_text_t
 {
     size_t there[TFM_MOST_TERMS] = {0}, for_good[TFM_MOST_TERMS] = {0}, from = 0, at;
     const size_t sure = sure_of(placeholders, n, text);
+    tfm_placeholder_walk walk;
 
-    for (size_t k; (k = tfm_placeholders_next(placeholders, n, text, from, &at)) < n;) {
+    tfm_placeholders_begin(&walk, placeholders, n, text);
+    for (size_t k; (k = tfm_placeholders_next(&walk, from, &at)) < n;) {
         const bool inside = tfm_text_term_inside(&placeholders[k], text, at);
         from = at + placeholders[k].text.size;
         const bool is_sure = from <= sure && from < text.size;

@@ -45,16 +45,25 @@ bool tfm_text_term_inside(const tfm_text_term *term, tfm_text text, size_t at)
            (!term->right && tfm_text_word_before(term->text, term->text.size) && tfm_text_word_at(text, end));
 }
 
-size_t tfm_placeholders_next(const tfm_text_term *placeholders, size_t n, tfm_text text, size_t from, size_t *at)
+void tfm_placeholders_begin(tfm_placeholder_walk *walk, const tfm_text_term *placeholders, size_t n, tfm_text text)
 {
-    size_t first = n;
+    walk->placeholders = placeholders;
+    walk->n = n;
+    walk->text = text;
+    for (size_t i = 0; i < n; i++) walk->next[i] = tfm_text_find(text, 0, placeholders[i].text);
+}
+
+size_t tfm_placeholders_next(tfm_placeholder_walk *walk, size_t from, size_t *at)
+{
+    const tfm_text_term *p = walk->placeholders;
+    size_t first = walk->n;
 
     *at = SIZE_MAX;
-    for (size_t i = 0; i < n; i++) {
-        const tfm_text what = placeholders[i].text;
-        const size_t found = tfm_text_find(text, from, what);
-        if (found == SIZE_MAX || found > *at || (found == *at && what.size <= placeholders[first].text.size)) continue;
-        *at = found;
+    for (size_t i = 0; i < walk->n; i++) {
+        size_t *next = &walk->next[i];
+        if (*next < from) *next = tfm_text_find(walk->text, from, p[i].text);
+        if (*next == SIZE_MAX || *next > *at || (*next == *at && p[i].text.size <= p[first].text.size)) continue;
+        *at = *next;
         first = i;
     }
     return first;
@@ -70,10 +79,11 @@ static bool is_space(char c)
 /* Where in the line occurrence number i of the placeholder stands, or its last one. */
 static size_t same_in(tfm_text line, const tfm_text_term *placeholders, size_t n, size_t which, size_t i)
 {
+    tfm_placeholder_walk walk;
     size_t there = 0, from = 0, at;
 
-    for (size_t k; (k = tfm_placeholders_next(placeholders, n, line, from, &at)) < n;
-         from = at + placeholders[k].text.size) {
+    tfm_placeholders_begin(&walk, placeholders, n, line);
+    for (size_t k; (k = tfm_placeholders_next(&walk, from, &at)) < n; from = at + placeholders[k].text.size) {
         if (k != which || tfm_text_term_inside(&placeholders[k], line, at)) continue;
         there = at;
         if (!i--) break;
@@ -81,29 +91,23 @@ static size_t same_in(tfm_text line, const tfm_text_term *placeholders, size_t n
     return there;
 }
 
-/* How often it stands before a byte. */
-static size_t count_before(tfm_text text, size_t end, const tfm_text_term *placeholders, size_t n, size_t which)
-{
-    size_t count = 0, from = 0, at;
-
-    for (size_t k; (k = tfm_placeholders_next(placeholders, n, text, from, &at)) < n && at < end;
-         from = at + placeholders[k].text.size)
-        count += k == which && !tfm_text_term_inside(&placeholders[k], text, at);
-    return count;
-}
-
 void tfm_placeholders_space(tfm_buffer *to, tfm_text translation, tfm_text line, const tfm_text_term *placeholders,
                             size_t n)
 {
-    size_t at = 0, found;
+    size_t at = 0, found, number[TFM_MOST_TERMS] = {0}, places[TFM_MOST_TERMS]; /* of each, the next: in the line */
+    tfm_placeholder_walk walk;
 
     to->size = 0;
     to->bad = false;
-    for (size_t k; (k = tfm_placeholders_next(placeholders, n, translation, at, &found)) < n; at = found) {
+    for (size_t k = 0; k < n; k++) places[k] = SIZE_MAX; /* not yet looked for */
+    tfm_placeholders_begin(&walk, placeholders, n, translation);
+    for (size_t k; (k = tfm_placeholders_next(&walk, at, &found)) < n; at = found) {
         const tfm_text what = placeholders[k].text;
-        const size_t number = count_before(translation, found, placeholders, n, k);
-        const size_t there = same_in(line, placeholders, n, k, number), end = there + what.size;
         const bool inside = tfm_text_term_inside(&placeholders[k], translation, found);
+        if (places[k] == SIZE_MAX) places[k] = same_in(line, placeholders, n, k, number[k]);
+        const size_t there = places[k], end = there + what.size;
+        if (!inside) places[k] = SIZE_MAX;
+        number[k] += !inside;
         const bool left = !inside && tfm_text_word_before(line, there), right = !inside && tfm_text_word_at(line, end);
         tfm_buffer_append(to, translation.data + at, found - at);
         while (left && to->size && is_space(to->data[to->size - 1])) to->size--;

@@ -2,7 +2,7 @@
 #ifndef TFM_PLACEHOLDERS_H
 #define TFM_PLACEHOLDERS_H
 
-#include "base/base.h"
+#include "decode/terms.h"
 
 /* A term or a placeholder of a line, as text. */
 typedef struct tfm_text_term {
@@ -23,8 +23,18 @@ bool tfm_text_word_at(tfm_text text, size_t at);
 /* Is what stands there part of a longer word or number? */
 bool tfm_text_term_inside(const tfm_text_term *term, tfm_text text, size_t at);
 
-/* Which of n placeholders stands first from a byte on, of several the longest; *at: where. n: none does. */
-size_t tfm_placeholders_next(const tfm_text_term *placeholders, size_t n, tfm_text text, size_t from, size_t *at);
+/* Where n placeholders stand in a text, from its first byte to its last. */
+typedef struct tfm_placeholder_walk {
+    const tfm_text_term *placeholders;
+    size_t n; /* up to TFM_MOST_TERMS */
+    tfm_text text;
+    size_t next[TFM_MOST_TERMS]; /* where each stands first, from where the walk has come to */
+} tfm_placeholder_walk;
+
+void tfm_placeholders_begin(tfm_placeholder_walk *walk, const tfm_text_term *placeholders, size_t n, tfm_text text);
+/* Which stands first from a byte on, which is none before those asked for already, of several the longest; *at: where.
+ * n: none does. */
+size_t tfm_placeholders_next(tfm_placeholder_walk *walk, size_t from, size_t *at);
 
 /*
  * to = a translation in which white space stands around the n placeholders of its line as it does there: none where a
