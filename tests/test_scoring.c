@@ -124,6 +124,23 @@ START_TEST(logprobs_of_text_are_those_of_its_ids)
 }
 END_TEST
 
+/* A source of white space says no more than an empty one. */
+START_TEST(blank_sources_are_eos_alone)
+{
+    static const tfm_text sources[] = {{NULL, 0}, LINE(" "), LINE("\t \xE3\x80\x80")},
+                          targets[] = {LINE("a log"), LINE("a log"), LINE("a log")};
+    tfm_model *model = text_model_make();
+    const tfm_decoder_options o = decoder_options(1);
+    tfm_decoder *d = decoder_of(model, &o);
+
+    ck_assert_ok(tfm_decoder_logprobs(d, sources, targets, 3, &error), error);
+    for (size_t i = 1; i < 3; i++)
+        ck_assert_double_eq(tfm_decoder_pair_logprob(d, i), tfm_decoder_pair_logprob(d, 0));
+    tfm_decoder_free(d);
+    tfm_model_free(model);
+}
+END_TEST
+
 /* ------------------------------------------------------------------------------------------------- attention ---- */
 
 START_TEST(attention_weights)
@@ -228,6 +245,7 @@ static Suite *scoring_suite(void)
     tcase_add_test(tc, batch_tokens_bound_the_memory);
     tcase_add_test(tc, probabilities_of_all_continuations_sum_to_one);
     tcase_add_test(tc, logprobs_of_text_are_those_of_its_ids);
+    tcase_add_test(tc, blank_sources_are_eos_alone);
     tcase_add_test(tc, attention_weights);
     tcase_add_test(tc, attention_of_every_layer_and_head);
     tcase_add_test(tc, attention_refuses_what_does_not_exist);

@@ -19,7 +19,7 @@ static tfm_tokenizer *bytes_make(void)
     return t;
 }
 
-static const tfm_encode_rules rules = {"line", true, true, TFM_EOS};
+static const tfm_encode_rules rules = {"line", true, TFM_BLANK_NO_IDS, TFM_EOS};
 
 /* The parts of a line, with '|' between them, or '_' where white space was left out. */
 static tfm_status parts_of(char *out, tfm_text line, size_t limit, const tfm_allocator *a)

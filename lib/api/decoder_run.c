@@ -111,8 +111,9 @@ static tfm_status run(tfm_decoder *d, const tfm_request *request, tfm_error *err
 {
     const int32_t end = tfm_config_end(&d->model->weights.options, true);
     const bool replace = d->options.replace_invalid, align = d->options.alignment != TFM_ALIGNMENT_NONE;
-    const tfm_encode_rules source = {"line", replace, true, end}, prefix = {"prefix", replace, true, -1},
-                           term = {"term", replace, true, -1};
+    const tfm_encode_rules source = {"line", replace, TFM_BLANK_NO_IDS, end},
+                           prefix = {"prefix", replace, TFM_BLANK_NO_IDS, -1},
+                           term = {"term", replace, TFM_BLANK_NO_IDS, -1};
     tfm_request r = *request;
     const tfm_tokenizer *tokenizer = d->model->tokenizer, *target_side = tfm_tokenizer_target(tokenizer);
     size_t n_terms;

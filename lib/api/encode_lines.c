@@ -70,8 +70,10 @@ static tfm_status encode_line(tfm_encoded *e, const tfm_tokenizer *tokenizer, tf
                               const tfm_encode_rules *rules, tfm_error *error)
 {
     const tfm_status status = take_text(e, &line, number, rules, error);
+    const bool blank = !status && rules->blank != TFM_BLANK_TEXT && tfm_line_is_blank(line);
 
-    if (status || (rules->blank_is_empty && tfm_line_is_blank(line))) return status;
+    if (status || (blank && rules->blank == TFM_BLANK_NO_IDS)) return status;
+    if (blank) line.size = 0;
     return append(e, tokenizer, line, rules->eos, error);
 }
 

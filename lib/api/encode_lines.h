@@ -20,10 +20,13 @@ typedef struct tfm_encoded {
     size_t n_words_capacity;
 } tfm_encoded;
 
+/* What a line of white space is: text as any other, without ids, as one without a byte. */
+typedef enum tfm_blank { TFM_BLANK_TEXT, TFM_BLANK_NO_IDS, TFM_BLANK_EMPTY } tfm_blank;
+
 typedef struct tfm_encode_rules {
     const char *side;     /* how errors call a line: "line", "source line" */
     bool replace_invalid; /* invalid UTF-8 becomes U+FFFD                  */
-    bool blank_is_empty;  /* a line of white space gives no ids; else EOS  */
+    tfm_blank blank;
     int32_t eos;          /* what is appended to each line; -1: nothing    */
 } tfm_encode_rules;
 
