@@ -653,7 +653,8 @@ typedef struct tfm_decoder tfm_decoder;
 #define TFM_LONG_SPLIT  1 /* it is cut in two where a sentence ends in its middle half, as near to the middle as possible; where
                              none does behind other punctuation, else at white space, else between characters; and so are
                              its halves, until none is too long. Their translations are joined, with a space where there
-                             was white space; a prefix is that of the first part; lines with terms are refused */
+                             was white space; a prefix is that of the first part, the token of a language with which the line
+                             begins (tfm_tokenizer_renumber) that of each; lines with terms are refused */
 
 /* Whether and how tokens are aligned with those of their source (tfm_decoder_options.alignment). */
 #define TFM_ALIGNMENT_NONE   0 /* not at all                                                                    */

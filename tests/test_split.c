@@ -3,6 +3,7 @@
 #include "api/split_lines.h"
 #include "text/tokenizer.h"
 #include "decoder_models.h"
+#include "spm_file.h"
 
 #include <math.h>
 
@@ -19,7 +20,7 @@ static tfm_tokenizer *bytes_make(void)
     return t;
 }
 
-static const tfm_encode_rules rules = {"line", true, TFM_BLANK_NO_IDS, TFM_EOS};
+static const tfm_encode_rules rules = {"line", true, TFM_BLANK_NO_IDS, TFM_EOS, NULL};
 
 /* The parts of a line, with '|' between them, or '_' where white space was left out. */
 static tfm_status parts_of(char *out, tfm_text line, size_t limit, const tfm_allocator *a)
@@ -423,6 +424,65 @@ START_TEST(parts_are_aligned_as_words_of_the_line)
 END_TEST
 
 /* A model of few words that does not know those of the line. */
+/* A language is a token at the beginning of a line alone. */
+static tfm_tokenizer *languages_make(void)
+{
+    static const char *const ids[] = {"<pad>", "</s>", "<s>", "<unk>", "\xE2\x96\x81", "a", "b", "c", "k", ">>x<<"};
+    static spm_file f;
+    char folder[TESTING_PATH], path[TESTING_PATH], vocabulary[256] = "";
+    tfm_tokenizer *from, *t;
+
+    spm_small(&f, (spm_form){.model = 1});
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+        sprintf(vocabulary + strlen(vocabulary), "\"%s\": %zu\n", ids[i], i);
+    file_write(path_join(path, temp_make(folder), "vocabulary"), vocabulary, strlen(vocabulary));
+    ck_assert_ok(tfm_tokenizer_from_text(&from, (tfm_text){(const char *)f.bytes, f.size}, NULL, &error), error);
+    ck_assert_ok(tfm_tokenizer_renumber(&t, from, path, NULL, &error), error);
+    tfm_tokenizer_free(from);
+    temp_remove(folder);
+    return t;
+}
+
+START_TEST(every_part_has_the_language_of_its_line)
+{
+    static const struct {
+        tfm_text line, parts[2];
+        size_t n_words;
+    } trials[] = {{LINE(">>x<< k a. a k a k"), {LINE(">>x<< k a."), LINE(">>x<< a k a k")}, 7},
+                  {LINE(" >>x<<k a. a k a k"), {LINE(">>x<<k a."), LINE(">>x<<a k a k")}, 6}};
+    static expected e;
+    const tfm_text *parts = trials[_i].parts;
+    tfm_tokenizer *t = languages_make();
+    tfm_model_options mo = small_options();
+    tfm_decoder_options o = decoder_options(4);
+    size_t limit;
+
+    mo.vocab_size = tfm_tokenizer_vocab_size(t);
+    tfm_model *model = model_changed(&mo, t, sharpen);
+    o.alignment = TFM_ALIGNMENT_OUTPUT;
+    tfm_decoder *want = decoder_of(model, &o);
+    ck_assert_ok(tfm_decoder_translate(want, parts, 2, &error), error);
+    ck_assert_ok(tfm_tokenizer_encode(NULL, 0, &limit, t, parts[1], &error), error);
+    o.max_source = (uint32_t)limit + 1;
+    o.long_source = TFM_LONG_SPLIT;
+    tfm_decoder *d = decoder_of(model, &o);
+    ck_assert_ok(tfm_decoder_translate(d, &trials[_i].line, 1, &error), error);
+    ck_assert_uint_eq(tfm_decoder_parts(d, 0), 2);
+    check_joined(d, 0, want, 0);
+    e.n_rows = e.n_cols = 0;
+    expect_part(&e, want, 0, 0, t, parts[0], 0, 0);
+    const size_t second = e.n_cols;
+    expect_part(&e, want, 1, 0, t, parts[1], 2, (uint32_t)tfm_count_words(tfm_decoder_text(want, 0, 0)));
+    e.cols[second] = 0;
+    check_tokens(&e, d, 0);
+    check_words(&e, d, 0, tfm_count_words(tfm_decoder_text(d, 0, 0)), trials[_i].n_words);
+    tfm_decoder_free(d);
+    tfm_decoder_free(want);
+    tfm_model_free(model);
+    tfm_tokenizer_free(t);
+}
+END_TEST
+
 START_TEST(unknown_words_of_parts_are_copied)
 {
     static const tfm_text known[] = {LINE("ba du"), LINE("zu zy")},
@@ -627,6 +687,7 @@ static Suite *split_suite(void)
     tcase_add_test(tc, the_prefix_begins_the_first_part);
     tcase_add_loop_test(tc, parts_are_aligned_as_words_of_the_line, 0,
                         2 * (int)(sizeof long_lines / sizeof *long_lines));
+    tcase_add_loop_test(tc, every_part_has_the_language_of_its_line, 0, 2);
     tcase_add_test(tc, unknown_words_of_parts_are_copied);
     tcase_add_test(tc, aligning_parts_without_memory);
     tcase_add_test(tc, alignments_above_the_limit_are_left_out);

@@ -130,14 +130,19 @@ static void shift(uint32_t *words, size_t n, size_t by)
         if (words[i] != TFM_NO_WORD) words[i] += (uint32_t)by;
 }
 
-/* Words of the line; its parts' tokens are one behind the other. */
+static bool has_language(const tfm_parts *parts, size_t part)
+{
+    return parts->n && parts->languages[part] >= 0;
+}
+
+/* Words of the line; its parts' tokens are one behind the other, that of its language being of its first word. */
 static tfm_status source_words(tfm_side_words *out, tfm_decoder *d, span parts, tfm_text line, tfm_error *error)
 {
     tfm_aligner *a = &d->aligner;
     size_t n = 0;
 
     *out = words_of(&d->sources, parts.first);
-    if (parts.end - parts.first == 1) return TFM_OK;
+    if (parts.end - parts.first == 1 && !has_language(&d->parts, parts.first)) return TFM_OK;
     for (size_t i = parts.first; i < parts.end; i++) n += d->sources.lines[i].size;
     if (!tfm_grow(&d->allocator, &a->source_words, &a->source_word_capacity, n, sizeof *a->source_words))
         return no_memory(1, error);
@@ -147,6 +152,7 @@ static tfm_status source_words(tfm_side_words *out, tfm_decoder *d, span parts, 
         uint32_t *to = a->source_words + out->n_tokens;
         memcpy(to, part.of, part.n_tokens * sizeof *to);
         shift(to, part.n_tokens, tfm_words_before(line, (size_t)(d->parts.texts[i].data - line.data)));
+        if (has_language(&d->parts, i)) to[0] = 0;
         out->n_tokens += part.n_tokens;
     }
     return TFM_OK;

@@ -89,8 +89,8 @@ static tfm_status find_long(bool *any, const tfm_decoder *d, const tfm_request *
     return TFM_OK;
 }
 
-/* The sources are no longer than they may be, or become parts that are not. */
-static tfm_status fit_lines(tfm_decoder *d, tfm_request *r, const tfm_encode_rules *rules, tfm_error *error)
+/* The sources are no longer than they may be, or become parts that are not, and the rules those of parts. */
+static tfm_status fit_lines(tfm_decoder *d, tfm_request *r, tfm_encode_rules *rules, tfm_error *error)
 {
     const size_t limit = tfm_decoder_longest_source(d);
     tfm_status status;
@@ -101,6 +101,7 @@ static tfm_status fit_lines(tfm_decoder *d, tfm_request *r, const tfm_encode_rul
     status = find_long(&any, d, r, limit, rules->side, error);
     if (status || !any) return status;
     status = tfm_split_lines(&d->parts, d->model->tokenizer, r->lines, &d->sources, limit, rules, error);
+    rules->front = d->parts.languages;
     if (!status) status = tfm_encode_lines(&d->sources, d->model->tokenizer, d->parts.texts, d->parts.n, rules, error);
     r->sources = d->sources.lines;
     return status;
@@ -111,9 +112,9 @@ static tfm_status run(tfm_decoder *d, const tfm_request *request, tfm_error *err
 {
     const int32_t end = tfm_config_end(&d->model->weights.options, true);
     const bool replace = d->options.replace_invalid, align = d->options.alignment != TFM_ALIGNMENT_NONE;
-    const tfm_encode_rules source = {"line", replace, TFM_BLANK_NO_IDS, end},
-                           prefix = {"prefix", replace, TFM_BLANK_NO_IDS, -1},
-                           term = {"term", replace, TFM_BLANK_NO_IDS, -1};
+    tfm_encode_rules source = {"line", replace, TFM_BLANK_NO_IDS, end, NULL};
+    const tfm_encode_rules prefix = {"prefix", replace, TFM_BLANK_NO_IDS, -1, NULL},
+                           term = {"term", replace, TFM_BLANK_NO_IDS, -1, NULL};
     tfm_request r = *request;
     const tfm_tokenizer *tokenizer = d->model->tokenizer, *target_side = tfm_tokenizer_target(tokenizer);
     size_t n_terms;

@@ -45,8 +45,8 @@ tfm_status tfm_decoder_logprobs(tfm_decoder *decoder, const tfm_text *sources, c
     if (!d) return tfm_fail(error, TFM_E_INVALID, "decoder is NULL");
     const tfm_model_options *o = &d->model->weights.options;
     const bool replace = d->options.replace_invalid, words = d->options.alignment != TFM_ALIGNMENT_NONE;
-    const tfm_encode_rules source = {"source line", replace, TFM_BLANK_EMPTY, tfm_config_end(o, true)};
-    const tfm_encode_rules target = {"target line", replace, TFM_BLANK_TEXT, tfm_config_end(o, false)};
+    const tfm_encode_rules source = {"source line", replace, TFM_BLANK_EMPTY, tfm_config_end(o, true), NULL};
+    const tfm_encode_rules target = {"target line", replace, TFM_BLANK_TEXT, tfm_config_end(o, false), NULL};
     const tfm_tokenizer *tokenizer = d->model->tokenizer, *target_side = tfm_tokenizer_target(tokenizer);
     tfm_score_clear(d->score);
     d->aligner.given.n = 0;

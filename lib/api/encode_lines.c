@@ -33,21 +33,30 @@ static tfm_status repair(tfm_encoded *e, tfm_text *line, tfm_error *error)
     return TFM_OK;
 }
 
-/* Appends the ids of a line and EOS. */
-static tfm_status append(tfm_encoded *e, const tfm_tokenizer *tokenizer, tfm_text line, int32_t eos, tfm_error *error)
+static int32_t front_of(const tfm_encode_rules *rules, size_t line)
 {
+    return rules->front ? rules->front[line] : -1;
+}
+
+/* Appends the ids of a line, and what stands around them. */
+static tfm_status append(tfm_encoded *e, const tfm_tokenizer *tokenizer, tfm_text line, int32_t front, int32_t eos,
+                         tfm_error *error)
+{
+    const size_t around = (front >= 0) + (eos >= 0);
     size_t n = line.size / 2 + 8; /* a guess: more than one token in two bytes is rare */
 
     for (bool again = true; again;) {
         size_t want;
-        if (!tfm_add(e->n_ids, n, &want) || !tfm_add(want, 1, &want) ||
+        if (!tfm_add(e->n_ids, n, &want) || !tfm_add(want, around, &want) ||
             !tfm_grow(&e->allocator, &e->ids, &e->id_capacity, want, sizeof *e->ids))
             return tfm_fail(error, TFM_E_NOMEM, "no memory for the ids of a line of %zu bytes", line.size);
-        const size_t room = e->id_capacity - e->n_ids - 1;
-        const tfm_status status = tfm_tokenizer_encode(e->ids + e->n_ids, room, &n, tokenizer, line, error);
+        const size_t room = e->id_capacity - e->n_ids - around;
+        int32_t *to = e->ids + e->n_ids + (front >= 0);
+        const tfm_status status = tfm_tokenizer_encode(to, room, &n, tokenizer, line, error);
         if (status) return status;
         again = n > room;
     }
+    if (front >= 0) e->ids[e->n_ids++] = front;
     e->n_ids += n;
     if (eos >= 0) e->ids[e->n_ids++] = eos;
     return TFM_OK;
@@ -74,7 +83,7 @@ static tfm_status encode_line(tfm_encoded *e, const tfm_tokenizer *tokenizer, tf
 
     if (status || (blank && rules->blank == TFM_BLANK_NO_IDS)) return status;
     if (blank) line.size = 0;
-    return append(e, tokenizer, line, rules->eos, error);
+    return append(e, tokenizer, line, front_of(rules, number - 1), rules->eos, error);
 }
 
 tfm_status tfm_encode_lines(tfm_encoded *encoded, const tfm_tokenizer *tokenizer, const tfm_text *lines, size_t n,
@@ -112,15 +121,16 @@ tfm_status tfm_encoded_find_words(tfm_encoded *encoded, const tfm_tokenizer *tok
         !tfm_grow(&e->allocator, &e->n_words, &e->n_words_capacity, e->n, sizeof *e->n_words))
         return tfm_fail(error, TFM_E_NOMEM, "no memory for the words of %zu lines", e->n);
     for (size_t i = 0, first = 0; !status && i < e->n; first += e->lines[i++].size) {
-        const size_t n = e->lines[i].size;
+        const size_t n = e->lines[i].size, begin = front_of(rules, i) >= 0;
         tfm_text line = lines[i];
         e->n_words[i] = 0;
         if (!n) continue;
         status = take_text(e, &line, i + 1, rules, error);
         if (status) return status;
         e->n_words[i] = tfm_count_words(line);
+        if (begin) e->words[first] = TFM_NO_WORD;
         if (end) e->words[first + n - 1] = TFM_NO_WORD;
-        status = tfm_words_of_line(e->words + first, n - end, tokenizer, line, error);
+        status = tfm_words_of_line(e->words + first + begin, n - begin - end, tokenizer, line, error);
     }
     return status;
 }

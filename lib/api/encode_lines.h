@@ -20,14 +20,15 @@ typedef struct tfm_encoded {
     size_t n_words_capacity;
 } tfm_encoded;
 
-/* What a line of white space is: text as any other, without ids, as one without a byte. */
+/* Text as any other, without ids, as one without a byte. */
 typedef enum tfm_blank { TFM_BLANK_TEXT, TFM_BLANK_NO_IDS, TFM_BLANK_EMPTY } tfm_blank;
 
 typedef struct tfm_encode_rules {
     const char *side;     /* how errors call a line: "line", "source line" */
     bool replace_invalid; /* invalid UTF-8 becomes U+FFFD                  */
-    tfm_blank blank;
+    tfm_blank blank;      /* what a line of white space becomes            */
     int32_t eos;          /* what is appended to each line; -1: nothing    */
+    const int32_t *front; /* [n] what goes before each; -1: nothing. NULL: nothing before any */
 } tfm_encode_rules;
 
 tfm_status tfm_encode_lines(tfm_encoded *encoded, const tfm_tokenizer *tokenizer, const tfm_text *lines, size_t n,

@@ -177,7 +177,7 @@ static bool make_room(tfm_line_terms *t, size_t n, size_t n_terms)
 tfm_status tfm_line_terms_take(tfm_line_terms *t, tfm_request *request, size_t n_terms, const tfm_tokenizer *tokenizer,
                                tfm_error *error)
 {
-    const tfm_encode_rules rules = {"placeholder", false, TFM_BLANK_TEXT, -1};
+    const tfm_encode_rules rules = {"placeholder", false, TFM_BLANK_TEXT, -1, NULL};
     tfm_request *r = request;
     size_t at = 0, old = 0, placeholder = 0;
     tfm_status status =

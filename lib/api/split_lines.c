@@ -2,6 +2,7 @@
 #include "api/split_lines.h"
 
 #include "base/utf8.h"
+#include "text/renumbered.h"
 
 /* How good a place is to cut at; one outside of the middle half is the worst. */
 enum { OUTSIDE = 1, ANYWHERE, SPACE, PAUSE, END };
@@ -95,14 +96,16 @@ static tfm_status no_memory(const tfm_parts *p, tfm_error *error)
     return tfm_fail(error, TFM_E_NOMEM, "no memory for the parts of %zu lines", p->n_lines);
 }
 
-static tfm_status add_part(tfm_parts *p, tfm_text text, size_t line, tfm_error *error)
+static tfm_status add_part(tfm_parts *p, tfm_text text, size_t line, int32_t language, tfm_error *error)
 {
     const tfm_allocator *a = &p->allocator;
 
     if (!tfm_grow(a, &p->texts, &p->text_capacity, p->n + 1, sizeof *p->texts) ||
-        !tfm_grow(a, &p->lines, &p->line_capacity, p->n + 1, sizeof *p->lines))
+        !tfm_grow(a, &p->lines, &p->line_capacity, p->n + 1, sizeof *p->lines) ||
+        !tfm_grow(a, &p->languages, &p->language_capacity, p->n + 1, sizeof *p->languages))
         return no_memory(p, error);
     p->texts[p->n] = text;
+    p->languages[p->n] = language;
     p->lines[p->n++] = line;
     return TFM_OK;
 }
@@ -110,7 +113,7 @@ static tfm_status add_part(tfm_parts *p, tfm_text text, size_t line, tfm_error *
 typedef struct splitter {
     tfm_parts *parts;
     const tfm_tokenizer *tokenizer;
-    const tfm_encode_rules *rules;
+    tfm_encode_rules rules; /* of one text, with the language in front */
     size_t limit, line;
 } splitter;
 
@@ -122,15 +125,36 @@ static tfm_status split(const splitter *s, tfm_text text, tfm_error *error)
 
     text = without_space_around(text);
     if (!text.size) return TFM_OK;
-    status = tfm_encode_lines(trial, s->tokenizer, &text, 1, s->rules, error);
+    status = tfm_encode_lines(trial, s->tokenizer, &text, 1, &s->rules, error);
     if (status) return status;
-    if (trial->lines[0].size <= s->limit) return add_part(s->parts, text, s->line, error);
+    if (trial->lines[0].size <= s->limit) return add_part(s->parts, text, s->line, *s->rules.front, error);
     const size_t cut = find_cut(text);
     if (!cut)
         return tfm_fail(error, TFM_E_INVALID, "%s %zu has a character of %zu tokens with EOS, the limit is %zu",
-                        s->rules->side, s->line + 1, trial->lines[0].size, s->limit);
+                        s->rules.side, s->line + 1, trial->lines[0].size, s->limit);
     status = split(s, (tfm_text){text.data, cut}, error);
     return status ? status : split(s, tfm_text_from(text, cut), error);
+}
+
+/* Parts would lose the language with which their line begins; what has nothing behind it stays as it is. */
+static int32_t take_language(const tfm_tokenizer *tokenizer, tfm_text *line)
+{
+    tfm_text rest = without_space_around(*line);
+    tfm_token language;
+
+    if (!tfm_renumbered_language(tokenizer, &rest, &language) || tfm_line_is_blank(rest)) return -1;
+    *line = rest;
+    return (int32_t)language.id;
+}
+
+static tfm_status split_line(tfm_parts *p, const tfm_tokenizer *tokenizer, tfm_text line, size_t number, size_t limit,
+                             const tfm_encode_rules *rules, tfm_error *error)
+{
+    const int32_t language = take_language(tokenizer, &line);
+    splitter s = {p, tokenizer, *rules, limit, number};
+
+    s.rules.front = &language;
+    return split(&s, line, error);
 }
 
 tfm_status tfm_split_lines(tfm_parts *parts, const tfm_tokenizer *tokenizer, const tfm_text *lines,
@@ -149,8 +173,8 @@ tfm_status tfm_split_lines(tfm_parts *parts, const tfm_tokenizer *tokenizer, con
         return no_memory(p, error);
     for (size_t i = 0; !status && i < n; i++) {
         p->first[i] = p->n;
-        if (encoded->lines[i].size <= limit) status = add_part(p, lines[i], i, error);
-        else status = split(&(splitter){p, tokenizer, rules, limit, i}, lines[i], error);
+        if (encoded->lines[i].size <= limit) status = add_part(p, lines[i], i, -1, error);
+        else status = split_line(p, tokenizer, lines[i], i, limit, rules, error);
         p->left[i] = p->n - p->first[i];
         p->results[i] = p->left[i] == 1 ? p->first[i] : SIZE_MAX;
     }
@@ -186,6 +210,7 @@ void tfm_parts_free(tfm_parts *parts)
 
     tfm_free(a, p->texts, p->text_capacity, sizeof *p->texts);
     tfm_free(a, p->lines, p->line_capacity, sizeof *p->lines);
+    tfm_free(a, p->languages, p->language_capacity, sizeof *p->languages);
     tfm_free(a, p->first, p->first_capacity, sizeof *p->first);
     tfm_free(a, p->left, p->left_capacity, sizeof *p->left);
     tfm_free(a, p->results, p->result_capacity, sizeof *p->results);

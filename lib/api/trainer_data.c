@@ -25,9 +25,9 @@ tfm_status tfm_trainer_encode(tfm_trainer *t, const tfm_text *sources, const tfm
         return tfm_fail(error, TFM_E_INVALID, "%s is NULL", !t ? "trainer" : !sources ? "sources" : "targets");
     if (!t->tokenizer) return tfm_fail(error, TFM_E_INVALID, "the model has no tokenizer: give ids");
     const tfm_encode_rules source = {"source line", t->options.replace_invalid, TFM_BLANK_NO_IDS,
-                                     tfm_config_end(&t->training.weights.options, true)};
+                                     tfm_config_end(&t->training.weights.options, true), NULL};
     const tfm_encode_rules target = {"target line", t->options.replace_invalid, TFM_BLANK_NO_IDS,
-                                     tfm_config_end(&t->training.weights.options, false)};
+                                     tfm_config_end(&t->training.weights.options, false), NULL};
     status = tfm_encode_lines(&t->sources, t->tokenizer, sources, n, &source, error);
     if (status == TFM_OK)
         status = tfm_encode_lines(&t->targets, tfm_tokenizer_target(t->tokenizer), targets, n, &target, error);

@@ -213,7 +213,8 @@ class LongSource(IntEnum):
     SPLIT: it is cut in two where a sentence ends in its middle half, as near to the middle as possible; where none does
         behind other punctuation, else at white space, else between characters; and so are its halves, until none is too
         long. Their translations are joined, with a space where there was white space; a prefix is that of the first
-        part; lines with terms are refused
+        part, the token of a language with which the line begins (tfm_tokenizer_renumber) that of each; lines with terms
+        are refused
     """
 
     REFUSE = 0
