@@ -196,14 +196,16 @@ static const reading readings[] = {
     {"x a.b a", "a a.b", {1, 1}, false, false},
 };
 
-static void check_reading(const tfm_tokenizer *tokenizer, const reading *r, const tfm_text *placeholders, size_t n)
+/* given: bytes that the text was told to begin with. */
+static void check_reading(const tfm_tokenizer *tokenizer, const reading *r, size_t given, const tfm_text *placeholders,
+                          size_t n)
 {
     const tfm_allocator a = tfm_allocator_or_default(NULL);
     const tfm_text line = {r->line, strlen(r->line)};
     static const size_t one = 1, times[] = {1, 0};
     tfm_line_terms t = {.n_placeholders = n};
     int32_t ids[64];
-    size_t size;
+    size_t size, n_given;
     tfm_wanted w;
 
     t.encoded.allocator = t.placeholders.allocator = t.written.allocator = t.text.allocator = a;
@@ -211,9 +213,10 @@ static void check_reading(const tfm_tokenizer *tokenizer, const reading *r, cons
     if (n == 1) q.placeholder_times = times;
     ck_assert_ok(tfm_line_terms_take(&t, &q, 0, tokenizer, &error), error);
     const tfm_terms terms = {q.terms, q.n_terms[0], q.term_times, 0};
+    ck_assert_ok(tfm_tokenizer_encode(ids, 64, &n_given, tokenizer, (tfm_text){r->text, given}, &error), error);
     ck_assert_ok(tfm_tokenizer_encode(ids, 64, &size, tokenizer, (tfm_text){r->text, strlen(r->text)}, &error), error);
     tfm_terms_count(&w, &terms, (tfm_ids){ids, size});
-    ck_assert_ok(tfm_line_terms_read(&t, &terms, tokenizer, (tfm_ids){ids, size}, &w, &error), error);
+    ck_assert_ok(tfm_line_terms_read(&t, &terms, tokenizer, (tfm_ids){ids, size}, n_given, &w, &error), error);
     for (size_t i = 0; i < n; i++)
         ck_assert_msg(w.there[i] == r->there[i], "'%s': '%s' %zu times", r->text, placeholders[i].data, w.there[i]);
     ck_assert_msg(w.open == r->open && w.lost == r->lost, "'%s' of '%s': open %d, lost %d", r->text, r->line, w.open,
@@ -229,13 +232,38 @@ START_TEST(they_are_counted_in_texts)
 
     for (size_t i = 0; i < sizeof readings / sizeof *readings; i++) {
         const char first = readings[i].line[0];
-        check_reading(tokenizer, &readings[i],
+        check_reading(tokenizer, &readings[i], 0,
                       first == '1'   ? numbers
                       : first == 'm' ? &men
                       : first == 'x' ? dots
                                      : signs,
                       first == 'm' ? 1 : 2);
     }
+    tfm_tokenizer_free(tokenizer);
+}
+END_TEST
+
+/* What a prefix has too often may be there, but not once more, nor what it does not have. */
+START_TEST(a_prefix_is_no_excuse)
+{
+    static const tfm_text numbers[] = {LINE("1"), LINE("10")};
+    static const struct {
+        size_t given;
+        reading r;
+    } trials[] = {
+        {4, {"1 and 10", "1 1 10", {2, 1}, false, false}},
+        {4, {"1 and 10", "1 1 10 ", {2, 1}, false, false}},
+        {4, {"1 and 10", "1 1 10 1 ", {3, 1}, true, true}},
+        {4, {"1 and 10", "1 1 10 10 ", {2, 2}, true, true}},
+        {3, {"1 and 10", "1 10 1 ", {2, 1}, true, true}}, /* the second 1 became another */
+        {3, {"1 and 10", "100 1", {1, 0}, false, false}},
+        {3, {"1 and 10", "100 1 100 ", {1, 0}, true, true}},
+        {1, {"1 and 10", "12 ", {0, 0}, true, true}}, /* it was whole */
+    };
+    tfm_tokenizer *tokenizer = tokenizer_make();
+
+    for (size_t i = 0; i < sizeof trials / sizeof *trials; i++)
+        check_reading(tokenizer, &trials[i].r, trials[i].given, numbers, 2);
     tfm_tokenizer_free(tokenizer);
 }
 END_TEST
@@ -308,9 +336,12 @@ START_TEST(terms_are_whole_words)
         const tfm_text text = {trials[i].text, strlen(trials[i].text)};
         ck_assert_ok(tfm_tokenizer_encode(ids, 64, &size, tokenizer, text, &error), error);
         tfm_terms_count(&w, &terms, (tfm_ids){ids, size});
-        ck_assert_ok(tfm_line_terms_read(&t, &terms, tokenizer, (tfm_ids){ids, size}, &w, &error), error);
+        ck_assert_ok(tfm_line_terms_read(&t, &terms, tokenizer, (tfm_ids){ids, size}, 0, &w, &error), error);
         ck_assert_msg(w.there[0] == trials[i].there && w.lost == trials[i].lost, "'%s': %zu, lost %d", text.data,
                       w.there[0], w.lost);
+        tfm_terms_count(&w, &terms, (tfm_ids){ids, size});
+        ck_assert_ok(tfm_line_terms_read(&t, &terms, tokenizer, (tfm_ids){ids, size}, size, &w, &error), error);
+        ck_assert(w.there[0] == trials[i].there && !w.lost); /* it was given */
     }
     tfm_line_terms_free(&t);
     tfm_tokenizer_free(tokenizer);
@@ -427,6 +458,7 @@ static Suite *placeholders_suite(void)
     tcase_add_test(tc, white_space_is_that_of_the_line);
     tcase_add_test(tc, alignments_are_of_the_words_shown);
     tcase_add_test(tc, they_are_counted_in_texts);
+    tcase_add_test(tc, a_prefix_is_no_excuse);
     tcase_add_test(tc, long_lines_are_gone_through_once);
     tcase_add_test(tc, terms_are_whole_words);
     tcase_add_test(tc, what_cannot_stay_is_refused_by_name);

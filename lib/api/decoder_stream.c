@@ -121,13 +121,15 @@ static tfm_status grow_source(void *user, size_t source, tfm_ids certain, tfm_er
     return status ? status : tell_partial(d, line, text, ids, error);
 }
 
-static tfm_status read_terms(void *user, const tfm_terms *terms, tfm_ids past, tfm_wanted *wanted, tfm_error *error)
+static tfm_status read_terms(void *user, const tfm_terms *terms, tfm_ids past, size_t n_given, tfm_wanted *wanted,
+                             tfm_error *error)
 {
     tfm_decoder *d = user;
     tfm_ids ids = past;
     const tfm_status status = tfm_decoder_known_ids(d, &ids, error);
 
-    return status ? status : tfm_line_terms_read(&d->terms, terms, d->model->tokenizer, ids, wanted, error);
+    if (status) return status;
+    return tfm_line_terms_read(&d->terms, terms, d->model->tokenizer, ids, n_given, wanted, error);
 }
 
 void tfm_decoder_watch(tfm_decoder *d, const tfm_request *request, bool read)

@@ -221,28 +221,36 @@ static size_t sure_of(const tfm_text_term *placeholders, size_t n, tfm_text text
     return sure;
 }
 
-/* Term i is there so often, so often for good. */
-static void judge(tfm_wanted *wanted, size_t i, const tfm_text_term *term, size_t there, size_t for_good)
+/* How often a term is there, so often for good, and within what was given. */
+typedef struct seen {
+    size_t there, for_good, given;
+} seen;
+
+static void judge(tfm_wanted *wanted, size_t i, const tfm_text_term *term, const seen *s)
 {
-    wanted->there[i] = there;
+    const size_t most = s->given > term->most ? s->given : term->most;
+
+    wanted->there[i] = s->there;
     wanted->read |= UINT64_C(1) << i;
-    if (there >= term->most) wanted->full |= UINT64_C(1) << i;
-    if (there > term->most) wanted->open = true;
-    if (for_good > term->most) wanted->lost = true;
+    if (s->there >= most) wanted->full |= UINT64_C(1) << i;
+    if (s->there > most) wanted->open = true;
+    if (s->for_good > most) wanted->lost = true;
 }
 
-/* A term is there where it is no part of a longer word. */
-static void read_term(tfm_wanted *wanted, size_t i, const tfm_text_term *term, tfm_text text)
+/* A term is there where it is no part of a longer word. given: how the text begins, whatever that has. */
+static void read_term(tfm_wanted *wanted, size_t i, const tfm_text_term *term, tfm_text text, size_t given)
 {
-    size_t there = 0, for_good = 0, from = 0;
+    seen s = {0};
+    size_t from = 0;
 
     for (size_t at; (at = tfm_text_find(text, from, term->text)) != SIZE_MAX;) {
         const bool inside = tfm_text_term_inside(term, text, at);
         from = at + (inside ? 1 : term->text.size);
-        there += !inside;
-        for_good += !inside && from < text.size;
+        s.there += !inside;
+        s.for_good += !inside && from < text.size;
+        s.given += !inside && from <= given;
     }
-    judge(wanted, i, term, there, for_good);
+    judge(wanted, i, term, &s);
 }
 
 /* A placeholder that a longer one begins with must be free to become that. */
@@ -255,43 +263,50 @@ static bool begins_another(const tfm_text_term *placeholders, size_t n, tfm_text
 }
 
 /* Placeholders, those of a sentence from term `first` on, are counted as in the line; a part of a longer word, of which
- * the line has none, is one too many. */
+ * the line has none, is one too many, unless it was given so. */
 static void read_placeholders(tfm_wanted *wanted, size_t first, const tfm_text_term *placeholders, size_t n,
-                              tfm_text text)
+                              tfm_text text, size_t given)
 {
-    size_t there[TFM_MOST_TERMS] = {0}, for_good[TFM_MOST_TERMS] = {0}, from = 0, at;
+    seen all[TFM_MOST_TERMS] = {{0}};
+    size_t from = 0, at;
     const size_t sure = sure_of(placeholders, n, text);
     tfm_placeholder_walk walk;
 
     tfm_placeholders_begin(&walk, placeholders, n, text);
     for (size_t k; (k = tfm_placeholders_next(&walk, from, &at)) < n;) {
-        const bool inside = tfm_text_term_inside(&placeholders[k], text, at);
-        from = at + placeholders[k].text.size;
-        const bool is_sure = from <= sure && from < text.size;
-        there[k] += !inside;
-        for_good[k] += !inside && is_sure;
-        wanted->open |= inside && !placeholders[k].within;
-        wanted->lost |= inside && !placeholders[k].within && is_sure;
+        const tfm_text_term *p = &placeholders[k];
+        const bool inside = tfm_text_term_inside(p, text, at);
+        from = at + p->text.size;
+        const bool is_sure = from <= sure && from < text.size, is_given = from <= given;
+        all[k].there += !inside;
+        all[k].for_good += !inside && is_sure;
+        all[k].given += !inside && is_given;
+        if (!inside || p->within || (is_given && tfm_text_term_inside(p, (tfm_text){text.data, given}, at))) continue;
+        wanted->open = true;
+        wanted->lost |= is_sure;
     }
     for (size_t k = 0; k < n; k++) {
-        judge(wanted, first + k, &placeholders[k], there[k], for_good[k]);
+        judge(wanted, first + k, &placeholders[k], &all[k]);
         if (begins_another(placeholders, n, placeholders[k].text)) wanted->full &= ~(UINT64_C(1) << (first + k));
     }
 }
 
 tfm_status tfm_line_terms_read(tfm_line_terms *t, const tfm_terms *terms, const tfm_tokenizer *tokenizer, tfm_ids ids,
-                               tfm_wanted *wanted, tfm_error *error)
+                               size_t n_given, tfm_wanted *wanted, tfm_error *error)
 {
     const tfm_text_term *texts = t->texts + terms->first;
     size_t i = 0;
 
     begin(&t->text);
+    tfm_tokenizer_join(tokenizer, (tfm_ids){ids.data, n_given}, &t->text);
+    const size_t given = t->text.size;
+    t->text.size = 0;
     tfm_tokenizer_join(tokenizer, ids, &t->text);
     if (t->text.bad) return tfm_fail(error, TFM_E_NOMEM, "no memory for the text of %zu ids", ids.size);
     const tfm_text text = {t->text.data, t->text.size};
     for (; i < terms->n && !texts[i].placeholder; i++)
-        if (texts[i].text.size) read_term(wanted, i, &texts[i], text);
-    read_placeholders(wanted, i, texts + i, terms->n - i, text);
+        if (texts[i].text.size) read_term(wanted, i, &texts[i], text, given);
+    read_placeholders(wanted, i, texts + i, terms->n - i, text, given);
     return TFM_OK;
 }
 

@@ -30,9 +30,10 @@ typedef struct tfm_line_terms {
 tfm_status tfm_line_terms_take(tfm_line_terms *t, tfm_request *request, size_t n_terms, const tfm_tokenizer *tokenizer,
                                tfm_error *error);
 
-/* Counts those terms of a sentence that are text in what ids, which are all in the vocabulary, say. */
+/* Counts those terms of a sentence that are text in what ids, which are all in the vocabulary, say. What the first
+ * n_given have of one may be there, also when it is more than else. */
 tfm_status tfm_line_terms_read(tfm_line_terms *t, const tfm_terms *terms, const tfm_tokenizer *tokenizer, tfm_ids ids,
-                               tfm_wanted *wanted, tfm_error *error);
+                               size_t n_given, tfm_wanted *wanted, tfm_error *error);
 
 void tfm_line_terms_free(tfm_line_terms *t);
 

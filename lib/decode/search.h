@@ -21,8 +21,10 @@ typedef struct tfm_search_watch {
     tfm_status (*ended)(void *user, size_t source, tfm_error *error);
     /* its best result will begin with these ids, more of them than when it was told last */
     tfm_status (*grew)(void *user, size_t source, tfm_ids certain, tfm_error *error);
-    /* counts those terms of a sentence that are more than tokens in the text of ids, behind which the search goes on */
-    tfm_status (*read)(void *user, const tfm_terms *terms, tfm_ids past, tfm_wanted *wanted, tfm_error *error);
+    /* counts those terms of a sentence that are more than tokens in the text of ids, behind which the search goes on;
+     * what the first n_given of them have too often was asked for */
+    tfm_status (*read)(void *user, const tfm_terms *terms, tfm_ids past, size_t n_given, tfm_wanted *wanted,
+                       tfm_error *error);
     void *user;
 } tfm_search_watch;
 

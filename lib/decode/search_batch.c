@@ -255,11 +255,14 @@ static void leave(batch *b, size_t i)
     b->ended[b->n_ended++] = b->live[i];
 }
 
-/* What ids have of the terms. */
-static tfm_status read_terms(const batch *b, tfm_wanted *wanted, const tfm_terms *terms, tfm_ids ids, tfm_error *error)
+/* What ids have of the terms; those of a prefix come first. */
+static tfm_status read_terms(const batch *b, tfm_wanted *wanted, const tfm_terms *terms, tfm_ids ids, size_t prefix,
+                             tfm_error *error)
 {
+    const tfm_search_watch *watch = b->watch;
+
     tfm_terms_count(wanted, terms, ids);
-    return terms->n && b->watch->read ? b->watch->read(b->watch->user, terms, ids, wanted, error) : TFM_OK;
+    return terms->n && watch->read ? watch->read(watch->user, terms, ids, prefix, wanted, error) : TFM_OK;
 }
 
 tfm_status tfm_search_batch_look(batch *b, tfm_error *error)
@@ -268,15 +271,10 @@ tfm_status tfm_search_batch_look(batch *b, tfm_error *error)
 
     for (size_t row = 0; !status && b->terms && row < b->view.groups[b->n_live]; row++) {
         const tfm_search_slot *slot = &b->slot[b->owner[row]];
-        const bool forced = b->prefixes && forced_at(b, row);
-        const tfm_terms none = {.n = 0}, *terms = forced ? &none : &slot->terms;
-        tfm_wanted *wanted = &b->wanted[row];
+        const tfm_terms none = {.n = 0}, *terms = forced_at(b, row) ? &none : &slot->terms;
         const tfm_ids past = b->pasts[row] = past_of(b, row).ids;
-        status = slot->prefix.size ? read_terms(b, wanted, terms, slot->prefix, error) : TFM_OK;
-        const bool given = slot->prefix.size && wanted->open; /* what the prefix has too often */
-        if (!status) status = read_terms(b, wanted, terms, past, error);
-        if (given) wanted->open = wanted->lost = false;
-        tfm_terms_want(wanted, terms, past);
+        status = read_terms(b, &b->wanted[row], terms, past, slot->prefix.size, error);
+        tfm_terms_want(&b->wanted[row], terms, past);
     }
     return status;
 }
