@@ -614,6 +614,35 @@ START_TEST(models_of_others_come_back)
 }
 END_TEST
 
+/* Computed positions are as many there as a long sentence needs; learned ones those that there are. */
+START_TEST(an_export_has_positions_enough)
+{
+    static const struct {
+        int form;
+        uint32_t max_positions;
+        const char *says;
+    } cases[] = {{3, 20, "\"max_position_embeddings\": 1024,"},
+                 {3, 4000, "\"max_position_embeddings\": 4000,"},
+                 {6, 20, "\"max_position_embeddings\": 1024,"},
+                 {7, 20, "\"max_position_embeddings\": 18,"}};
+    char name[TESTING_PATH];
+    tfm_model *m;
+    size_t size;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tfm_model_options o = form(cases[i].form);
+        o.max_positions = cases[i].max_positions;
+        ck_assert_ok(tfm_model_create(&m, &o, NULL, &error), error);
+        path_join(other, folder, "out");
+        ck_assert_ok(tfm_model_export(m, other, TFM_EXPORT_HUGGING_FACE, &error), error);
+        char *text = file_read(path_join(name, other, "config.json"), &size);
+        ck_assert_msg(memmem(text, size, cases[i].says, strlen(cases[i].says)) != NULL, "%.*s", (int)size, text);
+        free(text);
+        tfm_model_free(m);
+    }
+}
+END_TEST
+
 /* What another model left in the folder is refused, or not read. */
 START_TEST(an_export_is_what_is_read_from_its_folder)
 {
@@ -724,6 +753,7 @@ static Suite *suite(void)
     tcase_add_loop_test(c, exported_models_come_back, 0, FORMS);
     tcase_add_loop_test(c, each_form_comes_back_or_is_refused, TFM_EXPORT_MARIAN, TFM_EXPORT_HUGGING_FACE + 1);
     tcase_add_test(c, models_of_others_come_back);
+    tcase_add_test(c, an_export_has_positions_enough);
     tcase_add_test(c, an_export_is_what_is_read_from_its_folder);
     tcase_add_test(c, what_the_others_lack_is_named);
     tcase_add_loop_test(c, exports_without_memory, 0, 2);

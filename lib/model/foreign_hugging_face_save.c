@@ -46,12 +46,19 @@ static tfm_status check(const tfm_model_options *o, tfm_error *error)
     return tfm_foreign_check(name, needs, sizeof needs / sizeof *needs, error);
 }
 
+/* Positions that are computed have no end here, but there a table of this size. */
+static uint32_t positions(const tfm_model_options *o)
+{
+    const uint32_t least = 1024;
+
+    if (o->positions == TFM_POSITIONS_LEARNED) return o->max_positions - o->position_offset;
+    return o->max_positions > least ? o->max_positions : least;
+}
+
 static json_t *configuration(const tfm_model_options *o)
 {
     static const char *const activations[] = {"relu", "gelu", "gelu_new", "swish"};
     const char *kind = kind_of(o);
-    const bool learned = o->positions == TFM_POSITIONS_LEARNED;
-
     json_t *object = json_pack(
         "{ss, ss, sI, sI, sI, sI, sI, sI, sI, sI, sI, sI, sI, sI, sI, sb, sb, sb}", "model_type", kind,
         "activation_function", activations[o->activation], "d_model", (json_int_t)o->d_model, "encoder_layers",
@@ -59,10 +66,10 @@ static json_t *configuration(const tfm_model_options *o)
         (json_int_t)o->n_heads, "decoder_attention_heads", (json_int_t)o->n_heads, "encoder_ffn_dim",
         (json_int_t)o->d_ff, "decoder_ffn_dim", (json_int_t)o->d_ff, "vocab_size", (json_int_t)o->source_vocab_size,
         "decoder_vocab_size", (json_int_t)o->vocab_size, "max_position_embeddings",
-        (json_int_t)(learned ? o->max_positions - o->position_offset : o->max_positions), "pad_token_id",
-        (json_int_t)o->pad_id, "eos_token_id", (json_int_t)o->eos_id, "decoder_start_token_id", (json_int_t)o->bos_id,
-        "scale_embedding", !o->plain_embedding, "share_encoder_decoder_embeddings", o->sharing == TFM_SHARE_ALL,
-        "tie_word_embeddings", o->sharing != TFM_SHARE_NONE);
+        (json_int_t)positions(o), "pad_token_id", (json_int_t)o->pad_id, "eos_token_id", (json_int_t)o->eos_id,
+        "decoder_start_token_id", (json_int_t)o->bos_id, "scale_embedding", !o->plain_embedding,
+        "share_encoder_decoder_embeddings", o->sharing == TFM_SHARE_ALL, "tie_word_embeddings",
+        o->sharing != TFM_SHARE_NONE);
     if (!o->force_first || !json_object_set_new(object, "forced_bos_token_id", json_integer(o->first_id)))
         return object;
     json_decref(object);

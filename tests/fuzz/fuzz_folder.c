@@ -102,6 +102,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     tfm_model_free(model);
     FUZZ_REQUIRE(fuzz_memory.live == 0);
     for (size_t i = 0; i < FILES; i++) remove(place(files[i].name));
-    for (size_t i = 0; i < 4; i++) remove(place((const char *const[]){"model.npz", "opus.npz", "source.spm", SHARD}[i]));
+    for (size_t i = 0; i < 4; i++)
+        remove(place((const char *const[]){"model.npz", "opus.npz", "source.spm", SHARD}[i]));
     return 0;
 }
