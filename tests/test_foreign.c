@@ -116,6 +116,9 @@ START_TEST(ct2_reserved_ids_are_those_of_the_vocabulary)
     tfm_model_get_options(&o, sizeof o, m);
     ck_assert(o.pad_id == 1 && o.bos_id == 2 && o.eos_id == 3);
     tfm_model_free(m);
+    file_write(name, "", 0);
+    ck_assert_status(try_file(bytes, make(FLOATS), &m), TFM_E_FORMAT, error);
+    ck_assert_ptr_nonnull(strstr(error.message, "target_vocabulary.txt cannot be used: it is empty"));
     file_write(name, "a\nb\n", 4);
     ck_assert_status(try_file(bytes, make(FLOATS), &m), TFM_E_UNSUPPORTED, error);
     ck_assert_ptr_nonnull(strstr(error.message, "a vocabulary without decoder_start_token '<s>'"));

@@ -97,6 +97,8 @@ START_TEST(a_folder_is_a_model_of_text)
 }
 END_TEST
 
+#define POINTER "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"
+
 static const struct {
     const char *name, *text, *says; /* text NULL: the file goes */
     tfm_status status;
@@ -119,6 +121,16 @@ static const struct {
     {"opus.vocab.yml", "</s>: 0\n<unk>: 2\na: 1\nb: 3\nc: 4\n", "<unk> has the id 2, but in the model it is 1",
      TFM_E_FORMAT},
     {"opus.vocab.yml", "</s>: 0\n<unk>: 1\na: 2\nb: 3\nc: 9\n", "opus.vocab.yml: the id of 'c' is 9", TFM_E_FORMAT},
+    {"opus.npz", POINTER, "opus.npz is no model of Marian: it is a Git LFS pointer: fetch", TFM_E_FORMAT}, /* c30 */
+    {"model.bin", POINTER, "model.bin is no model of CTranslate2: it is a Git LFS pointer: fetch", TFM_E_FORMAT},
+    {"model.bin", "", "model.bin is no model of CTranslate2: it is empty", TFM_E_FORMAT},
+    {"config.json", POINTER, "config.json cannot be used: it is a Git LFS pointer: fetch", TFM_E_FORMAT},
+    {"source.spm", POINTER, "source.spm cannot be used: it is a Git LFS pointer: fetch", TFM_E_FORMAT},
+    {"target.spm", "<!DOCTYPE html>", "target.spm cannot be used: it is a web page: check", TFM_E_FORMAT},
+    {"opus.vocab.yml", POINTER, "opus.vocab.yml cannot be used: it is a Git LFS pointer: fetch", TFM_E_FORMAT},
+    {"opus.vocab.yml", "", "opus.vocab.yml cannot be used: it is empty", TFM_E_FORMAT},
+    {"decoder.yml", POINTER, "decoder.yml cannot be used: it is a Git LFS pointer: fetch", TFM_E_FORMAT},
+    {"decoder.yml", "", "decoder.yml cannot be used: it is empty", TFM_E_FORMAT},
 };
 
 START_TEST(what_is_missing_or_wrong_is_named)
@@ -146,6 +158,22 @@ START_TEST(models_without_pieces_have_no_tokenizer)
     ck_assert_ok(tfm_model_load(&m, folder, NULL, &error), error);
     ck_assert_ptr_null(tfm_model_tokenizer(m));
     tfm_model_free(m);
+}
+END_TEST
+
+/* A file of which nothing arrived is not one that is not there. */
+START_TEST(an_empty_vocabulary_is_not_none)
+{
+    char path[TESTING_PATH];
+    tfm_model *m = NULL;
+
+    ck_assert_int_eq(unlink(path_join(path, folder, "source.spm")), 0);
+    ck_assert_int_eq(unlink(path_join(path, folder, "target.spm")), 0);
+    put_text("vocab.spm", "");
+    ck_assert_status(tfm_model_load(&m, folder, NULL, &error), TFM_E_FORMAT, error);
+    ck_assert_msg(strstr(error.message, "vocab.spm cannot be used: it is empty"), "%s", error.message);
+    ck_assert_status(tfm_model_load(&m, path_join(path, folder, "opus.npz"), NULL, &error), TFM_E_FORMAT, error);
+    ck_assert_msg(strstr(error.message, "vocab.spm cannot be used: it is empty"), "%s", error.message);
 }
 END_TEST
 
@@ -197,6 +225,7 @@ static Suite *suite(void)
     tcase_add_loop_test(c, a_folder_is_a_model_of_text, 0, 2);
     tcase_add_loop_test(c, what_is_missing_or_wrong_is_named, 0, sizeof changes / sizeof *changes);
     tcase_add_test(c, models_without_pieces_have_no_tokenizer);
+    tcase_add_test(c, an_empty_vocabulary_is_not_none);
     tcase_add_loop_test(c, each_changed_byte_is_harmless, 0, 2);
     tcase_add_test(c, a_folder_without_memory);
     suite_add_tcase(s, c);

@@ -70,6 +70,35 @@ void tfm_file_unmap(tfm_mapping *mapping)
     *mapping = (tfm_mapping){0};
 }
 
+/* ASCII without case, after any white space. */
+static bool begins_with(tfm_text bytes, const char *prefix)
+{
+    size_t at = 0;
+
+    while (at < bytes.size && strchr(" \t\r\n", bytes.data[at]) && bytes.data[at]) at++;
+    for (; *prefix; prefix++, at++)
+        if (at >= bytes.size || (bytes.data[at] | 0x20) != (*prefix | 0x20)) return false;
+    return true;
+}
+
+const char *tfm_file_guess(tfm_text bytes)
+{
+    static const struct {
+        const char *prefix, *hint;
+    } kinds[] = {
+        {"version https://git-lfs", "it is a Git LFS pointer: fetch the file itself with git lfs pull"},
+        {"<!DOCTYPE html", "it is a web page: check the address it was downloaded from"},
+        {"<html", "it is a web page: check the address it was downloaded from"},
+        {"PK\3\4", "it is a ZIP archive, perhaps of NumPy or PyTorch"},
+        {"\x1f\x8b", "it is a gzip file: unpack it first"},
+    };
+
+    if (!bytes.size) return "it is empty";
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (begins_with(bytes, kinds[i].prefix)) return kinds[i].hint;
+    return NULL;
+}
+
 enum { WORTH_RELEASING = 16 << 20 }; /* bytes */
 
 void tfm_file_release(const tfm_mapping *mapping, const void *from, size_t size)

@@ -14,6 +14,8 @@ typedef struct tfm_mapping {
 /* Regular files only. returns TFM_OK or TFM_E_IO; *out is {NULL, 0} on failure. */
 tfm_status tfm_file_map(tfm_mapping *out, const char *path, tfm_error *error);
 void tfm_file_unmap(tfm_mapping *mapping); /* takes {NULL, 0} */
+/* What a file that is not of the kind it should be most likely is: the end of a message; NULL: who knows. */
+const char *tfm_file_guess(tfm_text bytes);
 /* Bytes that are not needed at present leave memory, and are read again when they are touched. Bytes outside of the
  * mapping, of {NULL, 0} all, are left alone; so are files below 16 MiB, whose pages cost more to map twice than to
  * hold. */

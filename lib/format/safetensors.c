@@ -42,17 +42,6 @@ __attribute__((format(printf, 4, 5))) static tfm_status refuse(const tfm_safeten
     return tfm_fail(error, status, "%s: %s", size > shown ? file->name + size - shown : file->name, what);
 }
 
-/* ASCII without case, after any white space. */
-static bool begins_with(const unsigned char *data, size_t size, const char *prefix)
-{
-    size_t at = 0;
-
-    while (at < size && strchr(" \t\r\n", data[at]) && data[at]) at++;
-    for (; *prefix; prefix++, at++)
-        if (at >= size || (data[at] | 0x20) != ((unsigned char)*prefix | 0x20)) return false;
-    return true;
-}
-
 static bool has_prefix(const unsigned char *data, size_t size)
 {
     return size >= PREFIX + 2 && data[PREFIX] == '{';
@@ -60,23 +49,11 @@ static bool has_prefix(const unsigned char *data, size_t size)
 
 static const char no_header[] = "it has no safetensors header";
 
-/* What a file that is not ours most likely is. */
 static const char *guess(const unsigned char *data, size_t size)
 {
-    static const struct {
-        const char *prefix, *hint;
-    } kinds[] = {
-        {"version https://git-lfs", "it is a Git LFS pointer: fetch the file itself with git lfs pull"},
-        {"<!DOCTYPE html", "it is a web page: check the address it was downloaded from"},
-        {"<html", "it is a web page: check the address it was downloaded from"},
-        {"PK\3\4", "it is a ZIP archive, perhaps of NumPy or PyTorch"},
-        {"\x1f\x8b", "it is a gzip file: unpack it first"},
-    };
+    const char *known = tfm_file_guess((tfm_text){(const char *)data, size});
 
-    if (!size) return "it is empty";
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (begins_with(data, size, kinds[i].prefix)) return kinds[i].hint;
-    return size < PREFIX + 2 ? "it is too short" : no_header;
+    return known ? known : size < PREFIX + 2 ? "it is too short" : no_header;
 }
 
 bool tfm_safetensors_is_other(const unsigned char *data, size_t size)

@@ -215,24 +215,29 @@ tfm_status tfm_foreign_refuse(const char *path, const char *what, tfm_text value
                     (int)(value.size < 60 ? value.size : 60), value.data ? value.data : "");
 }
 
-void tfm_foreign_beside(tfm_mapping *out, const char *path, const char *name)
+tfm_status tfm_foreign_beside(tfm_mapping *out, const char *path, const char *name, tfm_error *error)
 {
     const char *slash = strrchr(path, '/');
     char full[PATH_MAX];
 
     *out = (tfm_mapping){NULL, 0};
-    if (snprintf(full, sizeof full, "%.*s%s", slash ? (int)(slash + 1 - path) : 0, path, name) < (int)sizeof full)
-        tfm_file_map(out, full, NULL);
+    if (snprintf(full, sizeof full, "%.*s%s", slash ? (int)(slash + 1 - path) : 0, path, name) >= (int)sizeof full ||
+        tfm_file_map(out, full, NULL) != TFM_OK)
+        return TFM_OK;
+    const char *guess = tfm_file_guess((tfm_text){(const char *)out->data, out->size});
+    if (!guess) return TFM_OK;
+    tfm_file_unmap(out);
+    return tfm_fail(error, TFM_E_FORMAT, "%.100s: %.60s cannot be used: %s", path, name, guess);
 }
 
 tfm_status tfm_foreign_json(json_t **out, const char *path, const char *name, size_t most, tfm_error *error)
 {
-    tfm_status status = TFM_OK;
     tfm_json_fault fault;
     tfm_mapping text;
+    tfm_status status = tfm_foreign_beside(&text, path, name, error);
 
     *out = NULL;
-    tfm_foreign_beside(&text, path, name);
+    if (status != TFM_OK) return status;
     const size_t size = text.size;
     if (text.data && size <= most) status = tfm_json_read(out, (tfm_text){(const char *)text.data, size}, 0, &fault);
     tfm_file_unmap(&text);
@@ -270,13 +275,17 @@ tfm_status tfm_foreign_open(tfm_model_file *f, bool *is, const char *path, bool 
     const char *file = kind == FOLDER_NONE ? path : full;
     const tfm_text data = {(const char *)mapping.data, mapping.size};
     const bool npz = tfm_npz_is(data), ct2 = !npz && kind != FOLDER_MARIAN && tfm_ct2_is(data);
+    const char *guess = tfm_file_guess(data);
     *is = kind != FOLDER_NONE || npz || ct2;
     if (kind == FOLDER_HUGGING_FACE) status = tfm_hugging_face_read(f, file, verify, error);
     else if (npz && kind != FOLDER_CT2) status = tfm_marian_read(f, data, file, verify, error);
     else if (ct2) status = tfm_ct2_read(f, data, file, error);
     else if (*is)
-        status = tfm_fail(error, TFM_E_FORMAT, "%.200s is no model of %s", file,
-                          kind == FOLDER_CT2 ? "CTranslate2" : "Marian: model.npz is");
+        status = tfm_fail(error, TFM_E_FORMAT, "%.140s is no model of %s: %s", file,
+                          kind == FOLDER_CT2 ? "CTranslate2" : "Marian",
+                          guess                ? guess
+                          : kind == FOLDER_CT2 ? "it begins otherwise"
+                                               : "model.npz is");
     tfm_file_unmap(&mapping);
     if (status != TFM_OK) tfm_model_file_close(f);
     return status;

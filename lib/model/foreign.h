@@ -71,8 +71,11 @@ float tfm_foreign_element(const tfm_tensor *tensor, size_t i);
  */
 tfm_status tfm_foreign_open(tfm_model_file *f, bool *is, const char *path, bool verify, tfm_error *error);
 
-/* Maps the file of this name in the folder of path; *out is {NULL, 0} when there is none. */
-void tfm_foreign_beside(tfm_mapping *out, const char *path, const char *name);
+/*
+ * Maps the file of this name in the folder of path; *out is {NULL, 0} when there is none. TFM_E_FORMAT: it is empty, or
+ * something else than its name says, as a Git LFS pointer.
+ */
+tfm_status tfm_foreign_beside(tfm_mapping *out, const char *path, const char *name, tfm_error *error);
 /* The JSON of that file, of at most so many bytes; NULL when there is none. returns TFM_OK, TFM_E_FORMAT, TFM_E_NOMEM.
  */
 tfm_status tfm_foreign_json(json_t **out, const char *path, const char *name, size_t most, tfm_error *error);

@@ -244,7 +244,7 @@ static tfm_status open_vocabulary(vocabulary *v, const char *side, const char *p
         snprintf(name, sizeof name, "%s_vocabulary.json", sides[i]);
         status = tfm_foreign_json(&v->list, path, name, MOST_VOCABULARY, error);
         snprintf(name, sizeof name, "%s_vocabulary.txt", sides[i]);
-        if (status == TFM_OK && !v->list) tfm_foreign_beside(&v->lines, path, name);
+        if (status == TFM_OK && !v->list) status = tfm_foreign_beside(&v->lines, path, name, error);
     }
     return status;
 }

@@ -5,6 +5,7 @@
 #include "format/yaml.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 #define SOURCE "source.spm"
 #define TARGET "target.spm"
@@ -17,13 +18,13 @@ static int folder_of(const char *path)
     return slash ? (int)(slash + 1 - path) : 0;
 }
 
-/* *out is empty when there is no file of this name beside path. */
-static void find(tfm_beside *out, const char *path, tfm_text name)
+/* *out is empty when there is no file of this name beside path. TFM_E_FORMAT: as of tfm_foreign_beside(). */
+static tfm_status find(tfm_beside *out, const char *path, tfm_text name, tfm_error *error)
 {
     tfm_file_unmap(&out->file);
-    if (!name.size || name.size >= sizeof out->name) return;
+    if (!name.size || name.size >= sizeof out->name) return TFM_OK;
     snprintf(out->name, sizeof out->name, "%.*s", (int)name.size, name.data);
-    tfm_foreign_beside(&out->file, path, out->name);
+    return tfm_foreign_beside(&out->file, path, out->name, error);
 }
 
 /* Are there pieces of both languages? TFM_E_FORMAT: of one alone. */
@@ -32,10 +33,10 @@ static tfm_status find_pieces(bool *both, tfm_model_file *f, const char *path, t
 {
     tfm_beside *s = &f->beside[TFM_BESIDE_SOURCE], *t = &f->beside[TFM_BESIDE_TARGET];
 
-    find(s, path, source);
-    find(t, path, target);
+    tfm_status status = find(s, path, source, error);
+    if (status == TFM_OK) status = find(t, path, target, error);
     *both = s->file.data && t->file.data;
-    if (!s->file.data == !t->file.data) return TFM_OK;
+    if (status != TFM_OK || !s->file.data == !t->file.data) return status;
     return tfm_fail(error, TFM_E_FORMAT, "%.*s%.60s is there, but %.60s is not: text needs both; bring it, or take the "
                     "other away to use the model by ids", folder_of(path) < 80 ? folder_of(path) : 80, path,
                     s->file.data ? s->name : t->name, s->file.data ? t->name : s->name);
@@ -43,8 +44,9 @@ static tfm_status find_pieces(bool *both, tfm_model_file *f, const char *path, t
 
 static tfm_status find_ids(tfm_beside *out, const char *path, tfm_text name, tfm_error *error)
 {
-    find(out, path, name);
-    if (out->file.data) return TFM_OK;
+    const tfm_status status = find(out, path, name, error);
+
+    if (status != TFM_OK || out->file.data) return status;
     return tfm_fail(error, TFM_E_FORMAT, "%.*s has no %.60s, which gives the pieces of " SOURCE " and " TARGET
                     " their ids: bring it from where the model came from", folder_of(path) < 80 ? folder_of(path) : 80,
                     path, out->name);
@@ -59,7 +61,7 @@ tfm_status tfm_hugging_face_vocabularies(tfm_model_file *f, const char *path, tf
 
     if (status != TFM_OK || !both) return status;
     status = find_ids(&f->beside[TFM_BESIDE_SOURCE_IDS], path, ids, error);
-    find(target, path, tfm_text_of("target_vocab.json"));
+    if (status == TFM_OK) status = find(target, path, tfm_text_of("target_vocab.json"), error);
     return status == TFM_OK && !target->file.data ? find_ids(target, path, ids, error) : status;
 }
 
@@ -89,13 +91,14 @@ static void name_vocabularies(tfm_text names[2], tfm_text decoder, tfm_text yml)
 }
 
 /* One of both languages, which Marian itself cuts text with. */
-static void find_shared(tfm_model_file *f, const char *path, tfm_text name)
+static tfm_status find_shared(tfm_model_file *f, const char *path, tfm_text name, tfm_error *error)
 {
     tfm_beside *shared = &f->beside[TFM_BESIDE_SOURCE];
+    tfm_status status = is_spm(name) ? find(shared, path, name, error) : TFM_OK;
 
-    if (is_spm(name)) find(shared, path, name);
-    if (!shared->file.data) find(shared, path, tfm_text_of("vocab.spm"));
+    if (status == TFM_OK && !shared->file.data) status = find(shared, path, tfm_text_of("vocab.spm"), error);
     f->tokenizer = (tfm_text){(const char *)shared->file.data, shared->file.size};
+    return status;
 }
 
 static tfm_status find_marian(tfm_model_file *f, const char *path, const tfm_text names[2], tfm_error *error)
@@ -111,41 +114,39 @@ static tfm_status find_marian(tfm_model_file *f, const char *path, const tfm_tex
         for (size_t i = 0; status == TFM_OK && both && i < 2; i++)
             status = find_ids(&f->beside[TFM_BESIDE_SOURCE_IDS + i], path, names[i], error);
     }
-    if (status == TFM_OK && !both) find_shared(f, path, shared ? names[0] : (tfm_text){NULL, 0});
-    return status;
+    return status == TFM_OK && !both ? find_shared(f, path, shared ? names[0] : (tfm_text){NULL, 0}, error) : status;
 }
 
 tfm_status tfm_marian_vocabularies(tfm_model_file *f, const char *path, tfm_text yml, tfm_error *error)
 {
     tfm_beside decoder = {.file = {NULL, 0}};
     tfm_text names[2];
+    tfm_status status = find(&decoder, path, tfm_text_of("decoder.yml"), error);
 
-    find(&decoder, path, tfm_text_of("decoder.yml"));
     name_vocabularies(names, (tfm_text){(const char *)decoder.file.data, decoder.file.size}, yml);
-    const tfm_status status = find_marian(f, path, names, error);
+    if (status == TFM_OK) status = find_marian(f, path, names, error);
     tfm_file_unmap(&decoder.file);
     return status;
 }
 
 tfm_status tfm_marian_model(char path[static PATH_MAX], const char *directory, tfm_error *error)
 {
+    const tfm_text usual = tfm_text_of("model.npz");
+    tfm_beside decoder = {.file = {NULL, 0}};
     char folder[PATH_MAX];
-    tfm_beside decoder = {.file = {NULL, 0}}, model = {.file = {NULL, 0}};
-    tfm_status status = TFM_OK;
 
     *path = '\0';
     if (snprintf(folder, sizeof folder, "%s/", directory) >= (int)sizeof folder) return TFM_OK;
-    find(&decoder, folder, tfm_text_of("decoder.yml"));
+    tfm_status status = find(&decoder, folder, tfm_text_of("decoder.yml"), error);
     const tfm_text yml = {(const char *)decoder.file.data, decoder.file.size};
-    const tfm_text name = name_of(tfm_yaml_item(yml, "models", 0)), other = tfm_yaml_item(yml, "models", 1);
-    find(&model, folder, name.size ? name : tfm_text_of("model.npz"));
-    if (other.size)
+    const tfm_text first = name_of(tfm_yaml_item(yml, "models", 0)), other = tfm_yaml_item(yml, "models", 1);
+    const tfm_text name = first.size ? first : usual;
+    if (status == TFM_OK && other.size)
         status = tfm_fail(error, TFM_E_UNSUPPORTED, "%.120sdecoder.yml names several models: give the path of one, as "
-                          "%.60s", folder, model.name);
-    else if ((model.file.data || yml.data) &&
-             snprintf(path, PATH_MAX, "%.*s%s", folder_of(folder), folder, model.name) >= PATH_MAX)
+                          "%.*s", folder, (int)(name.size < 60 ? name.size : 60), name.data);
+    else if (status == TFM_OK && snprintf(path, PATH_MAX, "%s%.*s", folder, (int)name.size, name.data) >= PATH_MAX)
         status = tfm_fail(error, TFM_E_INVALID, "%.120s: the path is too long", directory);
+    if (status != TFM_OK || (!yml.data && access(path, F_OK))) *path = '\0';
     tfm_file_unmap(&decoder.file);
-    tfm_file_unmap(&model.file);
     return status;
 }
