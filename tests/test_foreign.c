@@ -208,6 +208,30 @@ START_TEST(floats_have_no_scale)
 }
 END_TEST
 
+/* Else it would be chance which of them counts. */
+START_TEST(a_name_is_there_once)
+{
+    static const char projection[] = "decoder/projection/weight", embedding[] = "decoder/embeddings/weight";
+    const size_t aliases = 4 + 2 + sizeof projection + 2 + sizeof embedding; /* bytes of the number and of the one */
+    sample s = {.bytes = bytes, .size = make(CT2_FORMS - 1) - aliases};
+    tfm_model *m;
+
+    sample_number(&s, 3, 4);
+    for (size_t i = 0; i < 3; i++) {
+        ct2_string(&s, i == 1 ? "x" : projection);
+        ct2_string(&s, embedding);
+    }
+    ck_assert_status(try(bytes, s.size, &m, NULL), TFM_E_FORMAT, error);
+    ck_assert_ptr_nonnull(strstr(error.message, "the name decoder/projection/weight is there twice"));
+    s = (sample){.bytes = bytes};
+    marian_arrays(&s, MARIAN_YML, 0);
+    npz_array(&s, "special:model.yml", sizeof MARIAN_YML, 0, MARIAN_YML, 0);
+    zip_end(&s);
+    ck_assert_status(try(bytes, s.size, &m, NULL), TFM_E_FORMAT, error);
+    ck_assert_ptr_nonnull(strstr(error.message, "the name special:model.yml is there twice"));
+}
+END_TEST
+
 /* A type of which the longest possible header has the quote alone. */
 START_TEST(a_header_may_end_anywhere)
 {
@@ -742,6 +766,7 @@ static Suite *suite(void)
     tcase_add_loop_test(c, marian_arrays_become_parameters, MARIAN, KINDS);
     tcase_add_test(c, what_is_not_supported_is_named);
     tcase_add_test(c, floats_have_no_scale);
+    tcase_add_test(c, a_name_is_there_once);
     tcase_add_test(c, a_header_may_end_anywhere);
     tcase_add_loop_test(c, each_truncation_is_refused, 0, KINDS);
     tcase_add_loop_test(c, each_changed_byte_is_harmless, 0, KINDS + (KINDS - MARIAN));

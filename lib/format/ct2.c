@@ -123,6 +123,7 @@ tfm_status tfm_ct2_parse(tfm_tensor_file *out, tfm_ct2_header *header, tfm_text 
     if (status == TFM_OK && header->version > 2) status = read_aliases(out, &c, error);
     if (status == TFM_OK && c.left)
         status = tfm_fail(error, TFM_E_FORMAT, "%.120s: %zu bytes after the last variable", name, c.left);
+    if (status == TFM_OK) status = tfm_tensor_file_sort(out, error);
     if (status != TFM_OK) tfm_tensor_file_close(out);
     return status;
 }

@@ -151,6 +151,7 @@ tfm_status tfm_npz_parse(tfm_tensor_file *out, tfm_text data, const char *name, 
         status = read_entry(out, &zip, &e, at, verify, error);
         at += strlen(at) + 1;
     }
+    if (status == TFM_OK) status = tfm_tensor_file_sort(out, error);
     if (status != TFM_OK) tfm_tensor_file_close(out);
     return status;
 }

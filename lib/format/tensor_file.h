@@ -20,9 +20,9 @@ typedef struct tfm_tensor_alias {
 typedef struct tfm_tensor_file {
     tfm_allocator allocator;
     const char *name;    /* of the file, for messages; lent */
-    tfm_tensor *tensors; /* [n] */
+    tfm_tensor *tensors; /* [n], by name once all are there */
     size_t n, capacity;
-    tfm_tensor_alias *aliases; /* [n_aliases] */
+    tfm_tensor_alias *aliases; /* [n_aliases], the same */
     size_t n_aliases, aliases_capacity;
     tfm_buffer names;       /* of those whose file has none that end with a NUL */
     tfm_inflated *inflated; /* [n_inflated] what was compressed */
@@ -61,5 +61,7 @@ bool tfm_ct2_is(tfm_text data);
 /* For the parsers. Appends a tensor, or a further name of one; false: no memory. */
 bool tfm_tensor_file_add(tfm_tensor_file *file, const tfm_tensor *tensor);
 bool tfm_tensor_file_alias(tfm_tensor_file *file, const char *name, const char *of);
+/* After the last of them: what is found is looked up here. TFM_E_FORMAT: two have one name. */
+tfm_status tfm_tensor_file_sort(tfm_tensor_file *file, tfm_error *error);
 
 #endif
