@@ -159,6 +159,25 @@ START_TEST(lists_have_a_greatest_depth)
 END_TEST
 
 /* In a value it may stand where the caller says so; as a name never. */
+/* An empty list takes far more memory than text: there are 64, and one more for each 16 bytes. */
+START_TEST(lists_are_as_many_as_their_text_may_have)
+{
+    char text[512] = "[{}";
+    json_t *value;
+    tfm_json_fault fault;
+
+    for (size_t n = 1; n < 77; n++) strcat(text, ",{}");
+    strcat(text, "]");
+    ck_assert_int_eq(tfm_json_read(&value, text_of(text), 0, &fault), TFM_OK);
+    json_decref(value);
+    strcpy(text + strlen(text) - 1, ",{}]");
+    assert_refused(text_of(text), 0, 1 + 3 * 77, "there are more lists than");
+    strcat(text, "     ");
+    ck_assert_int_eq(tfm_json_read(&value, text_of(text), 0, &fault), TFM_OK);
+    json_decref(value);
+}
+END_TEST
+
 START_TEST(a_nul_is_an_exception)
 {
     tfm_json_fault fault;
@@ -181,6 +200,7 @@ static Suite *suite(void)
     tcase_add_test(c, lists_hold_what_they_list);
     tcase_add_test(c, what_is_not_json_is_refused_where_it_goes_wrong);
     tcase_add_test(c, lists_have_a_greatest_depth);
+    tcase_add_test(c, lists_are_as_many_as_their_text_may_have);
     tcase_add_test(c, a_nul_is_an_exception);
     suite_add_tcase(s, c);
     return s;

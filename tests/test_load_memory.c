@@ -1,5 +1,6 @@
 /* Memory that loading takes, with that of the JSON parser: a stated multiple of the file's size, whatever the file
  * says. */
+#include "foreign_samples.h"
 #include "fuzz/open_file.h"
 #include "trainer_story.h"
 
@@ -157,6 +158,32 @@ START_TEST(c32_good_files_take_memory_of_their_size)
 }
 END_TEST
 
+/* What lies beside another system's model counts as the file does. */
+START_TEST(c32_lists_beside_a_model_take_memory_of_their_size)
+{
+    enum { SIZE = 1 << 20 };
+    static const char *const items[] = {"{},", "[],", "1,", "\"\",", "{\"a\":1},"};
+    static unsigned char bytes[SAMPLE_ROOM];
+    static char list[SIZE];
+    const tfm_load_options load = load_with(&counting);
+    const char *item = items[_i];
+    char name[TESTING_PATH];
+    sample s = {.bytes = bytes};
+    tfm_model *loaded;
+
+    ct2_sample(&s, &ct2_forms[0]);
+    file_write(path_join(name, folder, "model.bin"), bytes, s.size);
+    list[0] = '[';
+    for (size_t i = 1; i < SIZE; i++) list[i] = item[(i - 1) % strlen(item)];
+    list[(SIZE - 2) / strlen(item) * strlen(item)] = ']'; /* in place of a comma */
+    file_write(path_join(name, folder, "target_vocabulary.json"), list, (SIZE - 2) / strlen(item) * strlen(item) + 1);
+    memory.peak = 0;
+    if (tfm_model_load(&loaded, folder, &load, &error) == TFM_OK) tfm_model_free(loaded);
+    ck_assert_uint_eq(memory.live, 0);
+    ck_assert_msg(memory.peak <= TIMES * (SIZE + s.size) + FIXED, "%s: %zu", item, memory.peak);
+}
+END_TEST
+
 static Suite *load_memory_suite(void)
 {
     Suite *suite = suite_create("load_memory");
@@ -167,6 +194,7 @@ static Suite *load_memory_suite(void)
     tcase_add_test(tc, c32_texts_of_a_header_take_memory_of_their_size);
     tcase_add_test(tc, c32_the_state_of_a_training_takes_memory_of_its_size);
     tcase_add_test(tc, c32_good_files_take_memory_of_their_size);
+    tcase_add_loop_test(tc, c32_lists_beside_a_model_take_memory_of_their_size, 0, 5);
     suite_add_tcase(suite, tc);
     return suite;
 }

@@ -8,11 +8,16 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { MAX_DEPTH = 16, MAX_NUMBER = 64 };
+enum {
+    MAX_DEPTH = 16,
+    MAX_NUMBER = 64,
+    FREE_LISTS = 64,
+    LIST_BYTES = 16, /* of text for each list more: one that is empty takes 200 of memory, 20 times what numbers take */
+};
 
 typedef struct reader {
     const char *begin, *at, *end;
-    size_t flags;
+    size_t flags, lists;
     int depth;
     tfm_status status;
     tfm_json_fault *fault;
@@ -243,6 +248,8 @@ static json_t *read_list(reader *r, bool is_object)
     const char *end = is_object ? "}" : "]";
 
     if (r->depth == MAX_DEPTH) return refuse(r, "lists are too deep inside each other");
+    if (++r->lists > FREE_LISTS + (size_t)(r->end - r->begin) / LIST_BYTES)
+        return refuse(r, "there are more lists than a text of this size may have");
     json_t *list = made(r, is_object ? json_object() : json_array());
     bool good = list;
     r->depth++;
