@@ -250,6 +250,25 @@ START_TEST(a_header_may_end_anywhere)
 }
 END_TEST
 
+/* Of a text of zeros, or of zeros that are no array, a thousand times as long as what they are packed to. */
+START_TEST(an_archive_unpacks_to_memory_of_its_size)
+{
+    static const char zeros[100000];
+    faulty f = {.fail_at = SIZE_MAX};
+    const tfm_allocator a = faulty_allocator(&f);
+    sample s = {.bytes = bytes};
+    tfm_model *m;
+
+    if (_i) npz_array(&s, "special:model.yml", sizeof zeros, 0, zeros, 1);
+    else zip_entry(&s, "x.npy", (const unsigned char *)zeros, sizeof zeros, 1);
+    zip_end(&s);
+    ck_assert_status(try(bytes, s.size, &m, &a), TFM_E_FORMAT, error);
+    const char *says = _i ? "unpacking special:model.yml would take more than 24 times" : "x is no NumPy array";
+    ck_assert_ptr_nonnull(strstr(error.message, says));
+    ck_assert_uint_lt(f.peak, sizeof zeros);
+}
+END_TEST
+
 START_TEST(each_truncation_is_refused)
 {
     const size_t size = make(_i);
@@ -768,6 +787,7 @@ static Suite *suite(void)
     tcase_add_test(c, floats_have_no_scale);
     tcase_add_test(c, a_name_is_there_once);
     tcase_add_test(c, a_header_may_end_anywhere);
+    tcase_add_loop_test(c, an_archive_unpacks_to_memory_of_its_size, 0, 2);
     tcase_add_loop_test(c, each_truncation_is_refused, 0, KINDS);
     tcase_add_loop_test(c, each_changed_byte_is_harmless, 0, KINDS + (KINDS - MARIAN));
     tcase_add_test(c, a_damaged_number_is_found_in_an_archive);

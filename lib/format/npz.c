@@ -5,7 +5,12 @@
 #include <ctype.h>
 #include <zlib.h>
 
-enum { MAGIC = 6, MOST_HEADER = 4096 };
+enum {
+    MAGIC = 6,
+    MOST_START = 12, /* bytes before the header */
+    MOST_HEADER = 4096,
+    MOST_TIMES = 24 /* bytes for each of the file that unpacking it may cost; arrays of weights hardly shrink */
+};
 
 bool tfm_npz_is(tfm_text data)
 {
@@ -54,14 +59,15 @@ static bool read_shape(tfm_tensor *t, const char *at)
     return false;
 }
 
-/* An array: magic, version, length of the header, header, numbers. Nothing may follow them. */
+/* An array: magic, version, length of the header, header, numbers. Nothing may follow them. The numbers are not read:
+ * of size bytes data has MOST_START + MOST_HEADER at least. */
 static tfm_status read_array(tfm_tensor *t, const char *data, size_t size, const char *name, tfm_error *error)
 {
     char header[MOST_HEADER + 1];
     const unsigned char *bytes = (const unsigned char *)data;
     size_t n = 0, elements;
 
-    if (size < 12 || memcmp(data, "\x93NUMPY", MAGIC))
+    if (size < MOST_START || memcmp(data, "\x93NUMPY", MAGIC))
         return tfm_fail(error, TFM_E_FORMAT, "%.120s: %.80s is no NumPy array", name, t->name);
     const size_t start = bytes[MAGIC] == 1 ? 10 : 12;
     for (size_t i = start; i-- > 8;) n = n << 8 | bytes[i];
@@ -81,29 +87,44 @@ static tfm_status read_array(tfm_tensor *t, const char *data, size_t size, const
     return TFM_OK;
 }
 
-/* What an entry unpacks to: itself, or a buffer that the file keeps. */
+/* What an entry would unpack to, by its beginning, costs no more memory than a file of this size may. */
+static tfm_status check_cost(tfm_tensor_file *f, const tfm_zip *zip, const tfm_zip_entry *e, const char *name,
+                             tfm_error *error)
+{
+    char start[MOST_START + MOST_HEADER];
+    tfm_tensor t = {.name = name};
+    tfm_status status = tfm_zip_inflate(zip, e, start, e->size < sizeof start ? e->size : sizeof start, error);
+
+    if (status == TFM_OK) status = read_array(&t, start, e->size, f->name, error);
+    if (status != TFM_OK) return status;
+    f->inflated_cost += e->size + t.bytes / tfm_dtype_size(t.dtype) * sizeof(float);
+    if (f->inflated_cost / MOST_TIMES <= zip->data.size) return TFM_OK;
+    return tfm_fail(error, TFM_E_FORMAT, "%.120s: unpacking %.80s would take more than %d times the bytes of the file",
+                    f->name, name, MOST_TIMES);
+}
+
+/* What a deflated entry unpacks to: a buffer that the file keeps. */
 static tfm_status unpack(tfm_tensor_file *f, const tfm_zip *zip, const tfm_zip_entry *e, const char **data,
                          tfm_error *error)
 {
-    *data = e->data;
-    if (!e->deflated) return TFM_OK;
     if (!tfm_grow(&f->allocator, &f->inflated, &f->inflated_capacity, f->n_inflated + 1, sizeof *f->inflated))
         return tfm_fail(error, TFM_E_NOMEM, "%.120s: no memory", f->name);
     tfm_inflated *to = &f->inflated[f->n_inflated];
-    *to = (tfm_inflated){tfm_alloc_unset(&f->allocator, e->size ? e->size : 1, 1), e->size ? e->size : 1};
+    *to = (tfm_inflated){tfm_alloc_unset(&f->allocator, e->size, 1), e->size};
     if (!to->data) return tfm_fail(error, TFM_E_NOMEM, "%.120s: no memory to unpack %zu bytes", f->name, e->size);
     f->n_inflated++;
     *data = to->data;
-    return tfm_zip_inflate(zip, e, to->data, error);
+    return tfm_zip_inflate(zip, e, to->data, e->size, error);
 }
 
 static tfm_status read_entry(tfm_tensor_file *f, const tfm_zip *zip, const tfm_zip_entry *e, const char *name,
                              bool verify, tfm_error *error)
 {
     tfm_tensor tensor = {.name = name};
-    const char *data;
-    tfm_status status = unpack(f, zip, e, &data, error);
+    const char *data = e->data;
+    tfm_status status = e->deflated ? check_cost(f, zip, e, name, error) : TFM_OK;
 
+    if (status == TFM_OK && e->deflated) status = unpack(f, zip, e, &data, error);
     if (status == TFM_OK && verify && crc32_z(0, (const Bytef *)data, e->size) != e->crc)
         status = tfm_fail(error, TFM_E_FORMAT, "%.120s: %.80s is damaged: its CRC-32 is not %08x; copy it again",
                           f->name, name, e->crc);

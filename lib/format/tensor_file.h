@@ -26,7 +26,7 @@ typedef struct tfm_tensor_file {
     size_t n_aliases, aliases_capacity;
     tfm_buffer names;       /* of those whose file has none that end with a NUL */
     tfm_inflated *inflated; /* [n_inflated] what was compressed */
-    size_t n_inflated, inflated_capacity;
+    size_t n_inflated, inflated_capacity, inflated_cost; /* cost: bytes of them, and of floats of their numbers */
 } tfm_tensor_file;
 
 /*

@@ -82,17 +82,17 @@ tfm_status tfm_zip_next(tfm_zip *zip, tfm_zip_entry *e, tfm_error *error)
     return TFM_OK;
 }
 
-tfm_status tfm_zip_inflate(const tfm_zip *zip, const tfm_zip_entry *e, void *to, tfm_error *error)
+tfm_status tfm_zip_inflate(const tfm_zip *zip, const tfm_zip_entry *e, void *to, size_t size, tfm_error *error)
 {
     z_stream z = {.next_in = (Bytef *)(uintptr_t)e->data,
                   .avail_in = (uInt)e->packed,
                   .next_out = to,
-                  .avail_out = (uInt)e->size};
+                  .avail_out = (uInt)size};
 
     if (inflateInit2(&z, -MAX_WBITS) != Z_OK)
         return tfm_fail(error, TFM_E_NOMEM, "%.120s: no memory to unpack it", zip->name);
     const int result = inflate(&z, Z_FINISH);
-    const bool whole = result == Z_STREAM_END && !z.avail_out;
+    const bool whole = !z.avail_out && (result == Z_STREAM_END || size < e->size);
     inflateEnd(&z);
     return whole ? TFM_OK : damaged(zip, "an entry cannot be unpacked", error);
 }

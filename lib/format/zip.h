@@ -24,7 +24,7 @@ typedef struct tfm_zip {
 tfm_status tfm_zip_open(tfm_zip *zip, tfm_text data, const char *name, tfm_error *error);
 /* The next of zip->left > 0 entries. returns as tfm_zip_open(). */
 tfm_status tfm_zip_next(tfm_zip *zip, tfm_zip_entry *entry, tfm_error *error);
-/* Unpacks a deflated entry to entry->size bytes. returns TFM_OK, TFM_E_FORMAT, TFM_E_NOMEM. */
-tfm_status tfm_zip_inflate(const tfm_zip *zip, const tfm_zip_entry *entry, void *to, tfm_error *error);
+/* Unpacks the first bytes of a deflated entry, or its entry->size. returns TFM_OK, TFM_E_FORMAT, TFM_E_NOMEM. */
+tfm_status tfm_zip_inflate(const tfm_zip *zip, const tfm_zip_entry *entry, void *to, size_t size, tfm_error *error);
 
 #endif
