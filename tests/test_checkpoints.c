@@ -274,17 +274,32 @@ START_TEST(a_checkpoint_whose_tokenizer_is_too_large_is_refused)
 }
 END_TEST
 
-START_TEST(a_path_of_any_length_is_an_error_and_no_more)
+START_TEST(a_path_without_room_for_the_step_is_refused_before_training)
 {
-    static char longest[5000];
-    story s = {0};
-    tfm_trainer_options o = loop_options(&s);
+    static char path[PATH_MAX + 1];
+    tfm_trainer_options o = trainer_options();
+    const size_t most = 255 - 26; /* -STEP.ckpt with 20 digits */
+    tfm_trainer *t;
 
-    memset(longest, 'x', sizeof longest - 1);
-    o.checkpoint_path = longest;
-    o.max_steps = 1;
-    ck_assert_status(run_once(&o), TFM_E_INVALID, error);
-    ck_assert_ptr_nonnull(strstr(error.message, "checkpoint_path is longer than"));
+    o.checkpoint_path = path;
+    for (size_t i = 0; i <= 2; i++) {
+        path_join(path, folder, "");
+        const size_t n = strlen(path);
+        memset(path + n, 'x', most + i % 2);
+        path[n + most + i % 2] = '\0';
+        if (i == 2) memmove(path, path + n, most + 1); /* of no folder */
+        ck_assert_status(tfm_trainer_create(&t, model, &o, &error), i == 1 ? TFM_E_INVALID : TFM_OK, error);
+        ck_assert(i != 1 || strstr(error.message, "its name 230, more than the 4069 and 229 that"));
+        tfm_trainer_free(t);
+    }
+    for (size_t n = PATH_MAX - 27; n < PATH_MAX; n++) {
+        for (size_t i = 0; i < n; i++) path[i] = i % 100 ? 'x' : '/';
+        path[n] = '\0';
+        ck_assert_status(tfm_trainer_create(&t, model, &o, &error), n == PATH_MAX - 27 ? TFM_OK : TFM_E_INVALID, error);
+        tfm_trainer_free(t);
+        ck_assert_status(tfm_trainer_resume(&t, "absent", &o, &error), n == PATH_MAX - 27 ? TFM_E_IO : TFM_E_INVALID,
+                         error);
+    }
 }
 END_TEST
 
@@ -406,7 +421,7 @@ static Suite *checkpoints_suite(void)
     tcase_add_test(tc, a_checkpoint_that_lists_a_step_below_zero_is_refused);
     tcase_add_test(tc, a_state_of_the_training_has_a_greatest_size);
     tcase_add_test(tc, a_checkpoint_whose_tokenizer_is_too_large_is_refused);
-    tcase_add_test(tc, a_path_of_any_length_is_an_error_and_no_more);
+    tcase_add_test(tc, a_path_without_room_for_the_step_is_refused_before_training);
     tcase_add_test(tc, a_callback_stops_it_with_a_checkpoint);
     tcase_add_test(tc, a_full_disk_leaves_the_old_file);
     tcase_add_test(tc, a_missing_folder_is_an_error_and_no_more);

@@ -92,6 +92,7 @@ static tfm_status begin(tfm_trainer **out, const tfm_trainer_options *options, t
     tfm_trainer_options_init(&o, sizeof o);
     status = tfm_options_read(&o, sizeof o, OPTIONS_SIZE_MIN, options, error);
     if (status == TFM_OK) status = check_options(&o, error);
+    if (status == TFM_OK && o.checkpoint_path) status = tfm_loop_check_path(o.checkpoint_path, error);
     if (status != TFM_OK) return status;
     const tfm_allocator a = tfm_allocator_or_default(o.allocator);
     t = tfm_alloc(&a, 1, sizeof *t);

@@ -3,9 +3,9 @@
 #include "base/clock.h"
 #include "base/temporaries.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -90,6 +90,18 @@ tfm_status tfm_loop_step(tfm_loop *loop, bool *epoch_done, tfm_error *error)
     return TFM_OK;
 }
 
+tfm_status tfm_loop_check_path(const char *base, tfm_error *error)
+{
+    const size_t suffix = strlen("-18446744073709551615" CHECKPOINT_ENDING), size = strlen(base);
+    const char *slash = strrchr(base, '/');
+    const size_t name = slash ? strlen(slash + 1) : size;
+
+    if (size + suffix < PATH_MAX && name + suffix <= NAME_MAX) return TFM_OK;
+    return tfm_fail(error, TFM_E_INVALID, "checkpoint_path has %zu bytes and its name %zu, more than the %zu and %zu that "
+                    "leave room for -STEP" CHECKPOINT_ENDING ": shorten it", size, name, PATH_MAX - 1 - suffix,
+                    NAME_MAX - suffix);
+}
+
 /* true: the caller asked to stop. */
 static bool report(tfm_loop *loop, uint32_t event)
 {
@@ -104,16 +116,16 @@ static bool report(tfm_loop *loop, uint32_t event)
 static void sweep(const tfm_loop *loop)
 {
     const char *base = loop->training->options->checkpoint_path;
-    char stem[sizeof loop->path];
+    char stem[PATH_MAX];
 
-    if (base && snprintf(stem, sizeof stem, "%s-", base) < (int)sizeof stem)
-        tfm_temporaries_sweep(stem, CHECKPOINT_ENDING);
+    if (!base) return;
+    snprintf(stem, sizeof stem, "%s-", base);
+    tfm_temporaries_sweep(stem, CHECKPOINT_ENDING);
 }
 
-static bool checkpoint_name(const char *base, uint64_t step, char *path, size_t size)
+static void checkpoint_name(const char *base, uint64_t step, char path[PATH_MAX])
 {
-    const int n = snprintf(path, size, "%s-%llu" CHECKPOINT_ENDING, base, (unsigned long long)step);
-    return n > 0 && (size_t)n < size;
+    snprintf(path, PATH_MAX, "%s-%llu" CHECKPOINT_ENDING, base, (unsigned long long)step);
 }
 
 bool tfm_loop_wrote(const char *base, uint64_t step, const char *path)
@@ -121,15 +133,17 @@ bool tfm_loop_wrote(const char *base, uint64_t step, const char *path)
     char own[PATH_MAX];
     struct stat a, b;
 
-    return base && checkpoint_name(base, step, own, sizeof own) && stat(own, &a) == 0 && stat(path, &b) == 0 &&
-           a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+    if (!base) return false;
+    checkpoint_name(base, step, own);
+    return stat(own, &a) == 0 && stat(path, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
 static void forget(const tfm_loop *loop, uint64_t step)
 {
-    char path[sizeof loop->path];
+    char path[PATH_MAX];
 
-    if (checkpoint_name(loop->training->options->checkpoint_path, step, path, sizeof path)) unlink(path);
+    checkpoint_name(loop->training->options->checkpoint_path, step, path);
+    unlink(path);
 }
 
 static void drop_first(tfm_kept *kept)
@@ -149,8 +163,7 @@ static tfm_status save(tfm_loop *loop, bool extra, tfm_error *error)
     tfm_status status;
 
     if (!base || loop->saved_step == step) return TFM_OK;
-    if (!checkpoint_name(base, step, loop->path, sizeof loop->path))
-        return tfm_fail(error, TFM_E_INVALID, "checkpoint_path is longer than %zu bytes", sizeof loop->path - 32);
+    checkpoint_name(base, step, loop->path);
     const bool listed = kept->n && kept->steps[kept->n - 1] == step; /* resumed, then saved at once */
     kept->has_extra = extra && !listed;
     kept->extra = kept->has_extra ? step : 0;

@@ -4,6 +4,8 @@
 
 #include "train/checkpoint.h"
 
+#include <limits.h>
+
 /* What the loop needs from above: BLEU needs the decoder, a checkpoint the tokenizer. */
 typedef struct tfm_loop_hooks {
     tfm_status (*bleu)(void *user, double *bleu, tfm_error *error);
@@ -23,9 +25,11 @@ typedef struct tfm_loop {
     double times[TFM_RATE_WINDOW], tokens[TFM_RATE_WINDOW]; /* of the latest steps */
     tfm_progress progress;
     uint64_t saved_step, valid_step; /* UINT64_MAX: not yet */
-    char message[160], path[4096];
+    char message[160], path[PATH_MAX];
 } tfm_loop;
 
+/* TFM_E_INVALID: too long for the checkpoint of any step. */
+tfm_status tfm_loop_check_path(const char *base, tfm_error *error);
 /* Whether path is the checkpoint of that step which a training with that checkpoint_path, which may be NULL, wrote. */
 bool tfm_loop_wrote(const char *base, uint64_t step, const char *path);
 /* *loop: zeros, or the trainer's last one, whose time counts. */
