@@ -1021,7 +1021,8 @@ typedef int32_t (*tfm_progress_fn)(void *user, const tfm_progress *progress);
 
 /*
  * Replaces values by their sum over all ranks; called the same number of times with the same n on each. Nonzero: the step fails with
- * TFM_E_IO and the weights are unchanged.
+ * TFM_E_IO and the weights are unchanged. A rank that ends alone leaves the others waiting here: a progress callback
+ * stops all ranks at the same step, and after a failure of one the others must be ended, too.
  */
 typedef int32_t (*tfm_reduce_fn)(void *user, float *values, size_t n);
 
@@ -1052,7 +1053,7 @@ typedef struct tfm_trainer_options {
                                        more time */
     uint64_t max_steps;             /* 0: no limit; default 100000                                                 */
     uint64_t max_epochs;            /* 0: no limit (default)                                                       */
-    double   max_seconds;           /* 0: no limit (default); of all runs of this trainer                         */
+    double   max_seconds;           /* 0: no limit (default); of all runs of this trainer; with n_ranks 1 alone  */
     uint64_t valid_every;           /* steps between validations; 0: each epoch (default)                          */
     uint32_t valid_bleu;            /* nonzero: translate the validation source too (beam 4, alpha 0.6); default 0 */
     uint32_t patience;              /* validations without a better criterion before the end; 0: never (default). The

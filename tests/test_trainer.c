@@ -350,6 +350,12 @@ enum {
     MINUS_TWO = (int)0xc0000000
 };
 
+static int32_t no_sum(void *user, float *values, size_t n)
+{
+    (void)user, (void)values, (void)n;
+    return 0;
+}
+
 START_TEST(options_are_checked)
 {
     static const struct {
@@ -395,7 +401,14 @@ START_TEST(options_are_checked)
     tfm_trainer *t;
     o.max_seconds = (double)NAN;
     ck_assert_status(tfm_trainer_create(&t, ids_model, &o, &error), TFM_E_INVALID, error);
+    o.max_seconds = 0.5;
+    o.n_ranks = 2;
+    o.reduce = no_sum;
+    ck_assert_status(tfm_trainer_create(&t, ids_model, &o, &error), TFM_E_INVALID, error);
+    ck_assert_ptr_eq(strstr(error.message, "max_seconds is 0.5, but n_ranks is 2"), error.message);
     o.max_seconds = 0.0;
+    ck_assert_ok(tfm_trainer_create(&t, ids_model, &o, &error), error);
+    tfm_trainer_free(t);
     o.checkpoint_seconds = -1.0;
     ck_assert_status(tfm_trainer_create(&t, ids_model, &o, &error), TFM_E_INVALID, error);
 }

@@ -70,6 +70,9 @@ static tfm_status check_options(const tfm_trainer_options *o, tfm_error *error)
                         "many steps, set max_steps", o->cooldown, o->max_steps);
     if (o->n_ranks > 1 && !o->reduce)
         return tfm_fail(error, TFM_E_INVALID, "n_ranks is %u, but there is no reduce function", o->n_ranks);
+    if (o->n_ranks > 1 && o->max_seconds > 0.0)
+        return tfm_fail(error, TFM_E_INVALID, "max_seconds is %g, but n_ranks is %u: by their own clocks ranks end at "
+                        "different steps; set max_steps or max_epochs", o->max_seconds, o->n_ranks);
     return TFM_OK;
 }
 

@@ -226,7 +226,7 @@ class TrainerOptions(TypedDict, total=False):
     recompute: nonzero: keep only each layer's input and compute the rest again: less memory, more time
     max_steps: 0: no limit; default 100000
     max_epochs: 0: no limit (default)
-    max_seconds: 0: no limit (default); of all runs of this trainer
+    max_seconds: 0: no limit (default); of all runs of this trainer; with n_ranks 1 alone
     valid_every: steps between validations; 0: each epoch (default)
     valid_bleu: nonzero: translate the validation source too (beam 4, alpha 0.6); default 0
     patience: validations without a better criterion before the end; 0: never (default). The criterion is BLEU with
