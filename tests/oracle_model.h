@@ -154,9 +154,12 @@ static inline void oracle_embed(const oracle_model *o, double *x, const int32_t 
             else if (c->positions == TFM_POSITIONS_PAPER) {
                 const double angle = (double)pos / pow(10000.0, (double)(j / 2 * 2) / (double)d);
                 pe = j % 2 ? cos(angle) : sin(angle);
+            } else if (c->positions == TFM_POSITIONS_SPLIT) {
+                const size_t sines = d - half;
+                const double angle = (double)pos / pow(10000.0, 2.0 * (double)(j % sines) / (double)d);
+                pe = j < sines ? sin(angle) : cos(angle);
             } else {
-                const double last = c->positions == TFM_POSITIONS_SPLIT ? (double)half : (double)half - 1.0;
-                const double angle = (double)pos * pow(10000.0, -(double)(j % half) / fmax(last, 1.0));
+                const double angle = (double)pos * pow(10000.0, -(double)(j % half) / fmax((double)half - 1.0, 1.0));
                 pe = j == 2 * half ? 0.0 : j < half ? sin(angle) : cos(angle);
             }
             *to = pe + (ids[r] >= 0 ? scale * table[(size_t)ids[r] * d + j] : 0.0);

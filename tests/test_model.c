@@ -435,6 +435,15 @@ START_TEST(m14_positions_have_their_form)
                 }
             }
         }
+    for (size_t d = 1; d <= 32; d++) { /* split: the paper's columns, the even ones first */
+        float *split = table, *paper = table + 40 * 32;
+        size_t at = 0;
+        tfm_position_fill(split, 40, d, TFM_POSITIONS_SPLIT, 2);
+        tfm_position_fill(paper, 40, d, TFM_POSITIONS_PAPER, 2);
+        for (size_t odd = 0; odd < 2; odd++)
+            for (size_t j = odd; j < d; j += 2, at++)
+                for (size_t r = 0; r < 40; r++) must(split[r * d + at] == paper[r * d + j]);
+    }
     tfm_position_fill(table, 1, 64, TFM_POSITIONS_PAPER, 3);
     tfm_position_fill(table + 64, 4, 64, TFM_POSITIONS_PAPER, 0);
     same_bits(table, table + 4 * 64, 64, "offset 3");
