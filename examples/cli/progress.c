@@ -51,6 +51,7 @@ static void add_step(progress *p, const tfm_progress *e)
     const double keep = 0.95, tokens = (double)e->target_tokens;
     p->last = *e;
     p->last.path = p->last.message = NULL;
+    if (!isfinite(e->loss) || !isfinite(e->nll)) return; /* skipped: no part of the mean */
     p->tokens = keep * p->tokens + tokens;
     p->loss = keep * p->loss + tokens * e->loss;
     p->nll = keep * p->nll + tokens * e->nll;
