@@ -1133,7 +1133,8 @@ typedef struct tfm_data_report {
     uint64_t unknown;       /* TFM_UNK among them                                           */
     uint64_t piece_tokens;  /* a batch is worked off in pieces of at most so many source and target tokens:
                                batch_tokens, or fewer for the sake of memory */
-    uint64_t memory;        /* bytes that the training needs, with the scratch of 8 threads */
+    uint64_t memory;        /* bytes that the training needs, with the scratch of 8 threads; but for the search
+                               of a validation BLEU */
 } tfm_data_report;
 
 /*

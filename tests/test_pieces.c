@@ -121,6 +121,18 @@ START_TEST(the_same_bits_for_any_number_of_threads)
 }
 END_TEST
 
+START_TEST(validation_bleu_needs_one_more_copy_of_the_weights)
+{
+    tfm_trainer_options o = all_options();
+    const uint64_t without = memory_for(model, &o, &data, 30);
+
+    o.valid_bleu = 1; /* those of the model, and those that its decoder packs */
+    tfm_trainer *t = trainer_of(model, &o, NULL);
+    ck_assert_uint_eq(memory_for(model, &o, &data, 30), without + t->training.weights.size * sizeof(float));
+    tfm_trainer_free(t);
+}
+END_TEST
+
 START_TEST(validation_goes_in_pieces_too)
 {
     tfm_trainer_options o = all_options();
@@ -340,6 +352,7 @@ static Suite *pieces_suite(void)
     tcase_add_test(tc, pieces_change_nothing_but_the_rounding_of_sums);
     tcase_add_test(tc, no_piece_is_larger_than_it_may_be);
     tcase_add_test(tc, the_same_bits_for_any_number_of_threads);
+    tcase_add_test(tc, validation_bleu_needs_one_more_copy_of_the_weights);
     tcase_add_test(tc, validation_goes_in_pieces_too);
     tcase_add_test(tc, the_largest_pieces_that_fit);
     tcase_add_test(tc, more_memory_than_helps_is_not_used);

@@ -7,7 +7,7 @@ enum {
     THREADS = 8,            /* whose scratch is counted, however many there are */
     PROGRAM = 32 << 20,     /* bytes: code, libraries, tokenizer, lists         */
     PIECE_MOST = 10000,     /* tokens a side: larger pieces are no faster       */
-    COPIES = 5,             /* weights, gradients, both moments; and the model that is saved or translates */
+    COPIES = 5,             /* weights, gradients, both moments; and the model that is copied              */
 };
 
 /* A sum that stays at SIZE_MAX once it does not fit. */
@@ -38,7 +38,7 @@ tfm_status tfm_memory_need(tfm_training *t, const tfm_dataset *data, const tfm_d
     const tfm_status status = tfm_batch_measure(t, &e, training, THREADS, &arena, error);
 
     if (status != TFM_OK) return status;
-    count(&sum, t->weights.size, COPIES * sizeof(float));
+    count(&sum, t->weights.size, (COPIES + !!t->options->valid_bleu) * sizeof(float)); /* BLEU: packed, too */
     count(&sum, THREADS * t->run.scratch_size, sizeof(float));
     count(&sum, data->longest * t->weights.options.d_model, sizeof(float)); /* positions */
     count_data(&sum, data);

@@ -105,7 +105,7 @@ class DataReport:
     unknown: TFM_UNK among them
     piece_tokens: a batch is worked off in pieces of at most so many source and target tokens: batch_tokens, or fewer
         for the sake of memory
-    memory: bytes that the training needs, with the scratch of 8 threads
+    memory: bytes that the training needs, with the scratch of 8 threads; but for the search of a validation BLEU
     """
 
     pairs: int
