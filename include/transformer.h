@@ -1127,7 +1127,7 @@ TFM_API void tfm_trainer_free(tfm_trainer *trainer);
 typedef struct tfm_data_report {
     uint64_t pairs;         /* used                                                         */
     uint64_t blank;         /* skipped: source or target empty                              */
-    uint64_t too_long;      /* skipped: more than max_length tokens                         */
+    uint64_t too_long;      /* skipped: more than max_length tokens, or than learned positions */
     uint64_t source_tokens; /* of the used pairs, EOS counted                               */
     uint64_t target_tokens; /* likewise                                                     */
     uint64_t unknown;       /* TFM_UNK among them                                           */

@@ -164,4 +164,25 @@ check "replaced bytes: all pairs" grep -q " 3 pairs" err
 works "patience" "${train[@]}" --model patient --steps 400 --valid-src en --valid-tgt en --valid-every 5 --patience 2
 check "patience ends it" awk '/^step/ { last = $2 } END { sub("/.*", "", last); exit !(last + 0 < 400) }' err
 works "a limit of time" "${train[@]}" --model timed --max-time 1
+
+# What is announced is what is so: the cores that may be used, the length that learned positions allow.
+works "one core" taskset -c "$(taskset -cp $$ | sed 's/.*: \([0-9]*\).*/\1/')" "$tfm" train --src en --tgt de "${plain[@]}" \
+    --steps 1 --model pinned
+check "one core: one thread" grep -q "threads: 1;" err
+works "learned positions" "${train[@]}" --set positions=learned --set max_positions=40 --steps 1 --model learned
+check "learned positions: their length" grep -q "longer than 40 tokens" err
+
+# By default half of what a control group leaves, where one can be made up: 60 MB less 50, of which 10 may go.
+mkdir -p group/memory
+echo 60000000 | tee group/memory.max > group/memory/memory.limit_in_bytes
+echo 50000000 | tee group/memory.current > group/memory/memory.usage_in_bytes
+printf 'inactive_file 10000000\ntotal_inactive_file 10000000\n' | tee group/memory.stat > group/memory/memory.stat
+if grep -q '^0::\|memory' /proc/self/cgroup && unshare -m mount --bind group /sys/fs/cgroup 2> /dev/null; then
+    # shellcheck disable=SC2016 # of the inner shell
+    refused "a control group" 1 "memory allows 10 MB" \
+        unshare -m sh -c 'mount --bind group /sys/fs/cgroup && exec "$0" "$@"' "${train[@]}" --model grouped
+fi
+
+# A name with room for the model, but not for its checkpoints.
+refused "a name too long" 1 "checkpoint_path has 247 bytes .* shorten it" "${train[@]}" --model "$(printf '%0247d' 0)"
 finish

@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-/* Bytes: what the machine has available, or the limit of a control group around this process if that is lower. 0:
- * unknown. */
+/* Bytes: what the machine has available, or what a control group around this process leaves below its limit if that is
+ * less. 0: unknown. */
 uint64_t free_memory(void);
 
 #endif

@@ -9,6 +9,7 @@
 #include "text_file.h"
 
 #include <math.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -301,12 +302,14 @@ static int open_logs(training *t)
     return sample_log_open(&t->samples, a->log, append, &t->valid_src, &t->valid_tgt, a->samples);
 }
 
-static void announce_data(const training *t)
+static void announce_data(const training *t, const tfm_model_options *o)
 {
     const tfm_data_report *r = &t->report;
+    const uint32_t rows = o->positions == TFM_POSITIONS_LEARNED ? o->max_positions - o->position_offset : UINT32_MAX;
+    const uint32_t longest = rows < t->options.max_length ? rows : t->options.max_length;
     char a[32], b[32], c[32], d[32];
     console_say("data        %s pairs (skipped: %s blank, %s longer than %u tokens)", format_count(a, r->pairs),
-                format_count(b, r->blank), format_count(c, r->too_long), t->options.max_length);
+                format_count(b, r->blank), format_count(c, r->too_long), longest);
     console_say("            an epoch is %s source and %s target tokens; %s unknown", format_count(a, r->source_tokens),
                 format_count(b, r->target_tokens), format_count(d, r->unknown));
     if (t->n_valid > 0) console_say("validation  %s pairs", format_count(a, t->n_valid));
@@ -334,10 +337,11 @@ static void announce_model(const tfm_model *model, const char *preset)
 static void announce_run(const training *t, uint32_t d_model)
 {
     const tfm_trainer_options *o = &t->options;
-    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    cpu_set_t cores;
+    const int n_cores = sched_getaffinity(0, sizeof cores, &cores) ? 1 : CPU_COUNT(&cores);
     const double peak = (double)o->lr_scale / sqrt((double)d_model * (double)o->warmup);
-    console_say("training    batches of up to %u tokens a side x %u; threads: %ld; the rate peaks at %.3g in step %u",
-                o->batch_tokens, o->accumulate, o->n_threads ? (long)o->n_threads : cores, peak, o->warmup);
+    console_say("training    batches of up to %u tokens a side x %u; threads: %u; the rate peaks at %.3g in step %u",
+                o->batch_tokens, o->accumulate, o->n_threads ? o->n_threads : (unsigned)n_cores, peak, o->warmup);
     if (o->cooldown)
         console_say("            and falls to nearly zero from step %llu to %llu",
                     (unsigned long long)(o->max_steps - o->cooldown + 1), (unsigned long long)o->max_steps);
@@ -361,7 +365,7 @@ static int announce(training *t)
     if (console_silent()) return EXIT_SUCCESS;
     if (tfm_trainer_model(&model, t->trainer, &t->error)) return fail_library(t);
     tfm_model_get_options(&o, sizeof o, model);
-    announce_data(t);
+    announce_data(t, &o);
     announce_model(model, t->resume || t->args->init ? "" : preset_of(t));
     announce_run(t, o.d_model);
     tfm_model_free(model);

@@ -99,7 +99,7 @@ class DataReport:
 
     pairs: used
     blank: skipped: source or target empty
-    too_long: skipped: more than max_length tokens
+    too_long: skipped: more than max_length tokens, or than learned positions
     source_tokens: of the used pairs, EOS counted
     target_tokens: likewise
     unknown: TFM_UNK among them
