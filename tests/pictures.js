@@ -217,6 +217,46 @@ async function savesTheFigure(page) {
   await page.keyboard.press("Escape");
 }
 
+// Of the saved figure the names of the heads, and whether they are on its page.
+async function savedNames(page) {
+  const [file] = await Promise.all([page.waitForEvent("download"), page.click("#save")]);
+  return page.evaluate((source) => {
+    const svg = new DOMParser().parseFromString(source, "image/svg+xml").documentElement;
+    document.body.append(svg);
+    const width = +svg.getAttribute("width"), height = +svg.getAttribute("height");
+    const texts = [...svg.querySelectorAll(":scope > text[font-size='11']")];
+    const inside = texts.every((text) => {
+      const box = text.getBBox();
+      return box.x >= 0 && box.x + box.width <= width && box.y + box.height <= height;
+    });
+    const places = texts.map((text) => `${text.getAttribute("x")} ${text.getAttribute("y")}`);
+    svg.remove();
+    return { inside, apart: new Set(places).size === texts.length, words: texts.map((text) => text.textContent).join(" "), width };
+  }, fs.readFileSync(await file.path(), "utf8"));
+}
+
+async function savesTheNamesOfAllHeads(browser) {
+  const page = await open(browser, "short.html");
+  const names = Array.from({ length: 16 }, (_, i) => i + 1);
+  await page.evaluate((heads) => {
+    for (const kind of data.attention) {
+      kind.heads = heads;
+      kind.weights = kind.weights.map((layer) => heads.map((h) => layer[h % 2]));
+    }
+    state.heads = new Set(heads);
+  }, names);
+  for (const width of [1100, 400])
+    for (const [view, words] of [["lines", names.map((h) => `head ${h}`).join(" ")],
+           ["matrix", `mean of the heads ${names.join(", ")}`]]) {
+      await page.setViewportSize({ width, height: 800 });
+      await page.check(`[value=${view === "lines" ? "matrix" : "lines"}]`);
+      await page.check(`[value=${view}]`);
+      const seen = await savedNames(page);
+      check(`${width}, ${view}: the names of all heads`, seen.inside && seen.apart && seen.words === words, seen);
+    }
+  await page.done();
+}
+
 async function beginsWhereOneWants(browser) {
   const page = await open(browser, "word.html");
   check("begins with a matrix of words, one of them kept", await page.isChecked("[value=matrix]")
@@ -414,7 +454,7 @@ async function comparesTrainings(browser) {
 
 async function main() {
   const browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox", "--disable-gpu"] });
-  for (const part of [showsTheWeights, obeysTheKeyboard, hasOtherViews, beginsWhereOneWants, suitsItsSurroundings, staysReadable,
+  for (const part of [showsTheWeights, obeysTheKeyboard, hasOtherViews, savesTheNamesOfAllHeads, beginsWhereOneWants, suitsItsSurroundings, staysReadable,
          showsAnyText, showsTheTraining, numbersItsAxes, comparesTrainings]) {
     try {
       await part(browser);

@@ -4,10 +4,27 @@
 const SAVED = ["fill", "fill-opacity", "stroke", "stroke-opacity", "stroke-width", "stroke-linecap", "opacity", "font-family",
   "font-size", "font-weight", "text-anchor"];
 
+// The names of the heads or the sentence on them, in rows that are as wide as the picture.
+function legendRows(width) {
+  const names = [...byId("legend").children], each = Math.max(1, Math.floor((width - 8) / 70)), rows = [];
+  if (names.length)
+    return names.map((name, i) => ({ text: name.textContent, color: colorOf(picture.heads[i]), x: 8 + 70 * (i % each),
+      row: Math.floor(i / each) }));
+  const pen = make("canvas").getContext("2d");
+  pen.font = "11px sans-serif";
+  for (const word of byId("legend").textContent.split(" ")) {
+    const longer = `${rows.at(-1)} ${word}`;
+    if (rows.length && pen.measureText(longer).width <= width - 16) rows.splice(-1, 1, longer);
+    else rows.push(word);
+  }
+  return rows.map((text, row) => ({ text, x: 8, row }));
+}
+
 function svgText() {
   const root = document.documentElement, theme = root.dataset.theme;
   const copy = picture.svg.cloneNode(true), nodes = [copy, ...copy.querySelectorAll("*")];
-  const width = picture.svg.width.baseVal.value, height = picture.svg.height.baseVal.value + 30;
+  const width = picture.svg.width.baseVal.value, top = picture.svg.height.baseVal.value + 12;
+  const names = legendRows(width), height = top + 18 * (names.at(-1).row + 1);
   root.dataset.theme = "light";
   [picture.svg, ...picture.svg.querySelectorAll("*")].forEach((node, i) => {
     const style = getComputedStyle(node), above = i > 0 ? getComputedStyle(node.parentNode) : null;
@@ -21,11 +38,10 @@ function svgText() {
   copy.setAttribute("height", height);
   copy.setAttribute("viewBox", `0 0 ${width} ${height}`);
   copy.prepend(make("rect", { width, height, fill: "#fff" }));
-  [...byId("legend").childNodes].forEach((name, i) => {
-    const x = 8 + 70 * i, y = height - 18, color = colorOf(picture.heads[i]);
-    const words = make("text", { x: x + 15, y: y + 10, "font-size": 11, "font-family": "sans-serif" }, name.textContent);
-    copy.append(...(name.nodeType === 1 ? [make("rect", { x, y, width: 11, height: 11, rx: 2, fill: color })] : []), words);
-  });
+  for (const { text, color, x, row } of names) {
+    const y = top + 18 * row, at = { x: color ? x + 15 : x, y: y + 10, "font-size": 11, "font-family": "sans-serif" };
+    copy.append(...(color ? [make("rect", { x, y, width: 11, height: 11, rx: 2, fill: color })] : []), make("text", at, text));
+  }
   return new XMLSerializer().serializeToString(copy);
 }
 
