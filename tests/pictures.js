@@ -437,6 +437,14 @@ async function numbersItsAxes(browser) {
   await page.done();
 }
 
+async function opensAnyLog(browser) {
+  const page = await open(browser, "harsh.html");
+  check("numbers of any size, and many validations", await count(page, ".chart:not([hidden])") === 5
+    && (await text(page, "#chart-norm")).includes("1.00e-300") && await count(page, "#chart-loss .curve") === 2
+    && (await page.$$eval("#chart-speed text", (all) => all.length)) < 20);
+  await page.done();
+}
+
 async function comparesTrainings(browser) {
   const page = await open(browser, "both.html");
   const runs = () => page.$$eval("#chart-loss .curve", (all) => [...new Set(all.map((path) => path.dataset.run))].join());
@@ -455,7 +463,7 @@ async function comparesTrainings(browser) {
 async function main() {
   const browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox", "--disable-gpu"] });
   for (const part of [showsTheWeights, obeysTheKeyboard, hasOtherViews, savesTheNamesOfAllHeads, beginsWhereOneWants, suitsItsSurroundings, staysReadable,
-         showsAnyText, showsTheTraining, numbersItsAxes, comparesTrainings]) {
+         showsAnyText, showsTheTraining, numbersItsAxes, opensAnyLog, comparesTrainings]) {
     try {
       await part(browser);
     } catch (error) {

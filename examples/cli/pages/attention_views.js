@@ -50,7 +50,7 @@ function drawLines() {
     if (!chosen) return;
     const { side, index } = chosen, others = side ? queries : keys;
     const all = weights.map((w) => others.map((_, o) => (side ? w[o][index] : w[index][o])));
-    const most = Math.max(...all.flat()), tall = Math.min(pitch, (height - 4) / others.length) - 1;
+    const most = all.flat().reduce((a, b) => Math.max(a, b), 0), tall = Math.min(pitch, (height - 4) / others.length) - 1;
     const x = side ? strips - 4 : width - strips + 4;
     all.forEach((row, h) => {
       const paths = bright(h), rects = bright(h);

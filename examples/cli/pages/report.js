@@ -109,11 +109,14 @@ function roundDown(x) {
   return power * [5, 2, 1].find((times) => times * power <= x * 1.0001);
 }
 
+// Values of a damaged log may be of any size, and smoothed ones differ by their rounding.
 function range(values, log) {
   const all = values.filter((v) => v !== null && Number.isFinite(v) && (!log || v > 0));
-  let [low, high] = all.length ? [Math.min(...all), Math.max(...all)] : [1, 10];
+  const least = (a, b) => Math.min(a, b), most = (a, b) => Math.max(a, b);
+  let [low, high] = all.length ? [least, most].map((f) => most(log ? 1e-300 : -1e300, least(1e300, all.reduce(f)))) : [1, 10];
   if (log) return [roundDown(low * 0.93), high * 1.07];
-  const room = (high - low) * 0.05 || Math.abs(high) * 0.05 || 1;
+  const flat = high - low <= 1e-9 * Math.abs(high);
+  const room = flat ? Math.abs(high) * 0.05 || 1 : (high - low) * 0.05;
   if (low >= 0 && low - room < 0 || low > 0 && low < high * 0.35) low = 0;
   else low -= room;
   return [low, high + room];
@@ -165,7 +168,7 @@ function bandPath(line, place) {
 function frameOf(chart, lines, width) {
   const x = range(lines.flatMap((line) => line.x), false), y = range(lines.flatMap((line) => line.values), chart.log);
   x[0] = 0;
-  x[1] = Math.max(...defined(lines.flatMap((line) => line.x)), 1);
+  x[1] = defined(lines.flatMap((line) => line.x)).reduce((most, v) => Math.max(most, v), 1);
   const scale = chart.log ? Math.log : (v) => v;
   return { xs: x, ys: y, shows: (v) => !chart.log || v > 0,
     x: (v) => LEFT + (width - LEFT - RIGHT) * (v - x[0]) / (x[1] - x[0]),
