@@ -83,6 +83,12 @@ refused "n-best beyond the beam" 2 "--nbest is 5.*--beam 4" "$tfm" translate --m
 # What the files contain: exit code 1.
 refused "missing file" 1 "missing: No such file" "$tfm" train --src missing --tgt de --model m
 refused "a file name of two lines" 1 "new.line: No such file" "$tfm" train --src $'new\nline' --tgt de --model m
+refused "controls of two bytes in a file name" 1 "^tfm: cannot open no\?\?31mX\?\?\?y: No such file" \
+    "$tfm" train --src $'no\302\23331mX\342\200\250y' --tgt de --model m
+for before in x xx; do
+    refused "a long name" 2 "is one argument too many|is '" "$tfm" train --steps "$before$(printf 'ü%.0s' {1..3000})"
+    check "a long name: ends with a whole character" iconv -f UTF-8 -t UTF-16 -o /dev/null err
+done
 refused "a folder as file" 1 "directory" "$tfm" train --src . --tgt de --model m
 refused "unequal line counts" 1 "en has 42 lines and short has 41" "$tfm" train --src en --tgt short --model m
 refused "c38 unequal line counts of references" 1 "en has 42 lines and short has 41" "$tfm" evaluate --hyp en --ref short

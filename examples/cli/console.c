@@ -12,14 +12,30 @@
 static bool silent;
 static bool status_shown; /* a status stands on the terminal's last line */
 
-/* Control characters (a newline in a file's name) become '?': a message is one line, and a terminal is not steered by
- * it. */
+/* Control characters (a newline in a file's name) and separators of lines become '?': a message is one line, and a
+ * terminal is not steered by it. */
+static void make_plain(char *line)
+{
+    for (unsigned char *c = (unsigned char *)line; *c; c++) {
+        const bool high = *c == 0xC2 && (c[1] & 0xE0) == 0x80;
+        const bool separator = *c == 0xE2 && c[1] == 0x80 && (c[2] == 0xA8 || c[2] == 0xA9);
+        if (*c < 0x20 || *c == 0x7f || high || separator) memset(c, '?', separator ? 3 : high ? 2 : 1);
+    }
+}
+
+/* The last character of a line that was cut off may be half of one. */
+static void drop_last(char *line)
+{
+    size_t n = strlen(line);
+    while (n > 0 && (line[n - 1] & 0xC0) == 0x80) n--;
+    if (n > 0) line[n - 1] = '\0';
+}
+
 static void print_line(const char *prefix, const char *format, va_list arguments, const char *end)
 {
     char line[2048];
-    vsnprintf(line, sizeof line, format, arguments);
-    for (char *c = line; *c; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = '?';
+    if (vsnprintf(line, sizeof line, format, arguments) >= (int)sizeof line) drop_last(line);
+    make_plain(line);
     fprintf(stderr, "%s%s%s%s", status_shown ? "\r\033[K" : "", prefix, line, end);
     fflush(stderr);
     status_shown = !*end;
