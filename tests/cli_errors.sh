@@ -78,6 +78,13 @@ refused "empty standard input: a corpus" 1 "^tfm: standard input is empty" "$tfm
 refused "empty standard input: translations" 1 "^tfm: standard input is empty" "$tfm" evaluate --hyp - --ref empty
 refused "empty standard input: text" 1 "^tfm: standard input is empty" "$tfm" tokenizer learn --input - -o t.tok
 refused "two tokenizers" 2 "exclude" "${train[@]}" m --codes c --tokenizer-file t
+refused "scores of n-best" 2 "--scores would be ignored with --nbest" "$tfm" translate --model m --nbest 2 --scores
+refused "a beam for a given target" 2 "--beam would be ignored with --tgt-text" \
+    "$tfm" attention --model m --src-text a --tgt-text b --beam 9 -o a.svg
+for option in "--preset big" "--set d_ff=7" "--vocab 5000"; do
+    # shellcheck disable=SC2086 # words
+    refused "bench decode: $option of a model" 2 "${option%% *} would be ignored with --model" "$tfm" bench decode --model m $option
+done
 refused "n-best beyond the beam" 2 "--nbest is 5.*--beam 4" "$tfm" translate --model m --nbest 5
 
 # What the files contain: exit code 1.

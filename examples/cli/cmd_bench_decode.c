@@ -11,11 +11,11 @@ enum { MOST_TOKENS = 1 << 24 }; /* of all sources, and of all outputs */
 
 static const option_row rows[] = {
     {.kind = OPTION_HEADING, .help = "Work"},
-    {"preset", "NAME", "tiny, small, base or big, with random weights", OPTION_TEXT, AT(preset)},
-    {"set", "KEY=VALUE", "change a field of the preset, as for 'tfm train'", OPTION_LIST, AT(sets)},
+    {"preset", "NAME", "tiny, small, base or big, with random weights", OPTION_TEXT, .needs = "!model", AT(preset)},
+    {"set", "KEY=VALUE", "change a field of the preset, as for 'tfm train'", OPTION_LIST, .needs = "!model", AT(sets)},
     {"model", "FILE", "this model instead", OPTION_TEXT, AT(model)},
     {"vocab", "N", "entries of the vocabulary; default: 10000 for tiny, 37000 for the others", OPTION_U32, .low = 8,
-     .high = 1 << 24, AT(vocab)},
+     .high = 1 << 24, .needs = "!model", AT(vocab)},
     {"sentences", "N", "to be measured, in whole batches", OPTION_U32, .low = 1, .high = 1 << 20, AT(sentences)},
     {"batch", "SENTENCES", "translated together", OPTION_U32, .low = 1, .high = 1 << 16, AT(batch)},
     {"src-len", "N", "tokens of every source", OPTION_U32, .low = 1, .high = 1 << 12, AT(src_len)},

@@ -282,15 +282,20 @@ static int check_required(const command *c, const void *args)
     return EXIT_SUCCESS;
 }
 
-/* What would be ignored without another option. */
+/* What would be ignored without another option, or with it. */
 static int check_needs(const parser *p)
 {
     const option_row *rows = p->command->options;
     for (size_t i = 0; rows[i].kind != OPTION_END; i++) {
         if (!rows[i].needs || !p->given[i]) continue;
-        const size_t length = strcspn(rows[i].needs, " ");
-        const option_row *other = find_row(p->command, rows[i].needs, length, 0);
+        const bool excludes = *rows[i].needs == '!';
+        const char *name = rows[i].needs + excludes;
+        const size_t length = strcspn(name, " ");
+        const option_row *other = find_row(p->command, name, length, 0);
         bool met = p->given[other - rows];
+        if (excludes && met)
+            return console_usage("--%s would be ignored with --%s; leave out one of them", rows[i].name, name);
+        if (excludes) continue;
         if (other->kind == OPTION_CHOICE) {
             char word[64];
             uint32_t index;

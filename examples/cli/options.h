@@ -38,7 +38,8 @@ typedef struct option_row {
     char letter; /* 'o' allows -o */
     bool required;
     double low, high;  /* of numbers; 0, 0: the type's own range, floats >= 0 */
-    const char *needs; /* "NAME", or "NAME a|b" of a choice: without that option, or with another word, it is refused */
+    const char *needs; /* "NAME", or "NAME a|b" of a choice: without that option, or with another word, it is refused;
+                          "!NAME": with that option */
     char file;         /* 'r': names a file that is read; 'w': one that is written, and that no other may name */
     size_t offset;
 } option_row;
