@@ -26,6 +26,9 @@ refused "number out of range" 2 "--beam is '1025'" "$tfm" translate --model x --
 refused "number too large" 2 "--steps is '99999999999999999999'" "${train[@]}" m --steps 99999999999999999999
 refused "negative number" 2 "--steps is '-1'" "${train[@]}" m --steps -1
 refused "no probability" 2 "--dropout is 'nan'" "${train[@]}" m --dropout nan
+refused "a number too small" 2 "--temperature is '1e-50', too small" "$tfm" translate --model x --temperature 1e-50
+refused "a number too large" 2 "--temperature is '1e50', too large" "$tfm" translate --model x --temperature 1e50
+refused "a weight too small" 2 "--weights is '1,1e-50'" "$tfm" translate --model x --model x --weights 1,1e-50
 refused "no time" 2 "--max-time is '5x'" "${train[@]}" m --max-time 5x
 refused "no size" 2 "--memory is '5X'.*6G" "${train[@]}" m --memory 5X
 refused "no size: a unit and more" 2 "--memory is '5MiBs'" "${train[@]}" m --memory 5MiBs
