@@ -73,8 +73,9 @@ static void print_end(page_form form, const char *see_also)
 {
     if (form == PAGE_PLAIN) return;
     page_section(form, "EXIT STATUS", NULL);
-    page_text(form, "0: done. 1: failed; one line on standard error says what, and what to do. "
-                    "2: the command line is wrong.");
+    page_text(form, "0: done. 1 or 2: failed; one line on standard error says what, and what to do. "
+                    "2: the program refused the command line. 1: anything else, such as options that the library "
+                    "refuses.");
     page_section(form, "SEE ALSO", NULL);
     page_text(form, see_also);
 }
@@ -115,7 +116,7 @@ void help_overview(page_form form, const command *const *commands, size_t n)
                     "'tfm --version' prints the version.");
     page_text(form, pages_text);
     print_end(form, "the library's documentation: README.md and the pages that it links");
-    if (form == PAGE_PLAIN) page_text(form, "Exit code: 0 done, 1 failed, 2 the command line is wrong.");
+    if (form == PAGE_PLAIN) page_text(form, "Exit code: 0 done, 1 failed, 2 the program refused the command line.");
 }
 
 void help_group(page_form form, const char *group, const command *const *commands, size_t n)
