@@ -16,6 +16,9 @@ refused "unknown command" 2 "'trian'.*mean 'train'" "$tfm" trian
 refused "unknown subcommand" 2 "mean 'tokenizer learn'" "$tfm" tokenizer lern
 refused "incomplete command" 2 "learn, encode, decode" "$tfm" tokenizer
 refused "unknown option" 2 "'--modle'.*mean '--model'" "$tfm" translate --modle x
+refused "a value that looks as if help were wanted" 1 "cannot open -h: No such file" "$tfm" train --src -h --tgt --help --model m
+works "help behind an option" "$tfm" translate --beam 7 -h
+check "help behind an option: the default" grep -q "default 4" out
 refused "unknown letter" 2 "'-x'" "$tfm" average -x
 refused "missing value" 2 "--model needs a value" "$tfm" translate --model
 refused "missing option" 2 "translate needs --model" "$tfm" translate

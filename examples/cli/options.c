@@ -206,6 +206,8 @@ typedef struct parser {
     int argc, next; /* next: index of the argument to read */
     char **argv;
     bool *given; /* of each row */
+    bool help;   /* is asked for, in a form */
+    page_form form;
 } parser;
 
 static const option_row *find_row(const command *c, const char *name, size_t length, char letter)
@@ -259,6 +261,9 @@ static int parse(parser *p)
         const char *argument = p->argv[p->next++];
         if (!only_operands && strcmp(argument, "--") == 0) {
             only_operands = true;
+        } else if (!only_operands && help_wanted(argument, &p->form)) {
+            p->help = true;
+            return EXIT_SUCCESS;
         } else if (!only_operands && argument[0] == '-' && argument[1]) {
             const int code = parse_option(p, argument);
             if (code) return code;
@@ -340,45 +345,41 @@ static int check_files(const parser *p)
     return EXIT_SUCCESS;
 }
 
-static void free_args(const command *c, void *args)
+static void free_lists(const command *c, void *args)
 {
     for (const option_row *row = c->options; row->kind != OPTION_END; row++)
         if (row->kind == OPTION_LIST) string_list_free((string_list *)((char *)args + row->offset));
-    free(args);
 }
 
-static bool wants_help(int argc, char **argv, page_form *form)
+static int run_command(parser *p)
 {
-    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
-        if (help_wanted(argv[i], form)) return true;
-    return false;
+    int code = check_required(p->command, p->args);
+    if (!code) code = check_needs(p);
+    if (!code) code = check_files(p);
+    return code ? code : p->command->run(p->args, p->operands);
 }
 
 int command_main(const command *c, int argc, char **argv)
 {
     string_list operands = {0};
-    void *args = calloc(1, c->args_size);
+    void *args = calloc(1, c->args_size), *defaults = calloc(1, c->args_size);
     bool *given = calloc(count_rows(c->options) + 1, sizeof *given);
-    if (!args || !given) {
-        free(args);
-        free(given);
-        return console_fail("out of memory");
+    int code = EXIT_FAILURE;
+    if (!args || !defaults || !given) {
+        console_fail("out of memory");
+        goto end;
     }
     if (c->init) c->init(args);
-    int code = EXIT_SUCCESS;
-    page_form form;
-    if (wants_help(argc, argv, &form)) {
-        help_command(form, c, args);
-    } else {
-        parser p = {.command = c, .args = args, .operands = &operands, .argc = argc, .argv = argv, .given = given};
-        code = parse(&p);
-        if (!code) code = check_required(c, args);
-        if (!code) code = check_needs(&p);
-        if (!code) code = check_files(&p);
-        if (!code) code = c->run(args, &operands);
-    }
+    memcpy(defaults, args, c->args_size);
+    parser p = {.command = c, .args = args, .operands = &operands, .argc = argc, .argv = argv, .given = given};
+    code = parse(&p);
+    if (p.help) help_command(p.form, c, defaults);
+    else if (!code) code = run_command(&p);
+    free_lists(c, args);
+end:
     string_list_free(&operands);
     free(given);
-    free_args(c, args);
+    free(defaults);
+    free(args);
     return code;
 }
