@@ -85,7 +85,7 @@ static void tell_errors(const tfm_parseval_row *rows, size_t n, const char *cons
         [TFM_PARSEVAL_OTHER_WORDS] = "other words than the reference",
         [TFM_PARSEVAL_BAD_PARSE] = "not a tree",
         [TFM_PARSEVAL_BAD_GOLD] = "the reference is not a tree",
-        [TFM_PARSEVAL_TOO_LARGE] = "more than 4,000 words or constituents",
+        [TFM_PARSEVAL_TOO_LARGE] = "it or its reference has more than 4,000 words or constituents",
     };
 
     for (size_t i = 0; i < n; i++)
