@@ -108,6 +108,15 @@ static bool print_lines(struct job *job, int split, const struct phrase *p)
     return fprintf(job->source[split], "%s\n", p->text) > 0 && fprintf(job->target[split], "%s\n", p->target) > 0;
 }
 
+/* The first split with lines missing. */
+static int not_full(const struct job *job)
+{
+    int split = 0;
+
+    while (job->written[split] == job->wanted[split]) split++;
+    return split;
+}
+
 /* Draws phrases until each file is full. False: cannot write, or the grammar has no more new lines. */
 static bool write_all(struct job *job)
 {
@@ -119,8 +128,9 @@ static bool write_all(struct job *job)
         const int split = split_of(p.target);
         if (job->written[split] == job->wanted[split] || !seen_add(&job->seen, &p)) {
             if (++in_vain < 10000000) continue;
-            fprintf(stderr, "make_corpus: %llu lines of %s is more than the grammar has\n",
-                    (unsigned long long)job->wanted[TRAIN], split_names[split]);
+            const int short_one = not_full(job);
+            fprintf(stderr, "make_corpus: %llu lines of %s are more than the grammar has\n",
+                    (unsigned long long)job->wanted[short_one], split_names[short_one]);
             return false;
         }
         in_vain = 0;
