@@ -108,6 +108,9 @@ echo "LABELED 0" > rules
 echo "(S (x a) (B (x b) (x c)))" > gold
 works "parses by other rules" "$tfm" evaluate --hyp parse --ref gold --metric parseval --param rules
 check "parses by other rules: labels do not count" equal "$(grep -m 1 FMeasure out)" "Bracketing FMeasure       = 100.00"
+{ printf '(S'; printf ' (x %d)' {1..4001}; echo ')'; } > vast
+works "a vast reference" "$tfm" evaluate --hyp parse --ref vast --metric parseval
+check "a vast reference: said so" grep -q "parse:1: it or its reference has more than 4,000 words or constituents" err
 echo "(S (x a)" > broken
 works "no tree" "$tfm" evaluate --hyp broken --ref gold --metric parseval --quiet
 check "no tree: which line of which file" grep -q "^tfm: warning: broken:1: not a tree" err

@@ -140,14 +140,14 @@ typedef struct translation {
     patterns patterns;
     matches placeholders; /* of all lines */
     size_t n_placeholders[CHUNK_LINES];
-    uint64_t uncontrolled; /* lines whose terms or placeholders were left out */
+    uint64_t uncontrolled;      /* lines whose terms or placeholders were left out */
     uint64_t sentences, tokens; /* done; tokens are those of the best hypotheses */
     uint64_t split, cut_off;    /* sentences in parts; whose translation was too long */
     double load_seconds, seconds;
     double call_began; /* of the lines that are being translated */
     size_t call_done;
     links links;
-    size_t shown; /* bytes of the line that is being written, with --stream */
+    size_t shown;      /* bytes of the line that is being written, with --stream */
     samples latencies; /* seconds of each sentence until it was done, with --stats */
     tfm_error error;
 } translation;

@@ -57,7 +57,8 @@ static int read_weights(ensemble *e, const ensemble_args *args)
     for (size_t i = 0; i < args->paths.size; i++) {
         char *end;
         const double weight = strtod(at, &end);
-        if (end == at || !(weight >= 0 && weight <= FLT_MAX) || (weight > 0 && (float)weight == 0) || *end != (i + 1 < args->paths.size ? ',' : '\0'))
+        if (end == at || !(weight >= 0 && weight <= FLT_MAX) || (weight > 0 && (float)weight == 0) ||
+            *end != (i + 1 < args->paths.size ? ',' : '\0'))
             return console_usage(
                 "--weights is '%s', not %zu numbers of at least 0 between commas, one for each --model", args->weights,
                 args->paths.size);

@@ -108,7 +108,8 @@ static int set_float(const option_row *row, float *place, const char *value)
     }
     *place = (float)number;
     if (!isfinite(*place) || (*place == 0 && number != 0)) /* 0 often means something else than little */
-        return console_usage("--%s is '%s', too %s for a number of 32 bits", row->name, value, *place ? "large" : "small");
+        return console_usage("--%s is '%s', too %s for a number of 32 bits", row->name, value,
+                             *place ? "large" : "small");
     return EXIT_SUCCESS;
 }
 

@@ -19,7 +19,8 @@ int patterns_compile(patterns *p, const string_list *list)
 {
     size_t room = 0, next_room = 0;
     if (list->size > 0 && !setlocale(LC_CTYPE, "C.UTF-8")) /* what regcomp() and regexec() take for a character */
-        console_warn("the system's locale C.UTF-8 is missing: to --placeholder a byte that is not ASCII is a character");
+        console_warn(
+            "the system's locale C.UTF-8 is missing: to --placeholder a byte that is not ASCII is a character");
     memory_grow(&p->items, &room, list->size, sizeof *p->items);
     memory_grow(&p->next, &next_room, list->size, sizeof *p->next);
     for (; p->size < list->size; p->size++) {
@@ -40,8 +41,8 @@ int patterns_compile(patterns *p, const string_list *list)
 
 static const regmatch_t none = {-1, -1};
 
-/* From a byte of the line on, the first match that is not empty. What stands before that byte is seen: a word that it is
- * part of does not begin there. */
+/* From a byte of the line on, the first match that is not empty. What stands before that byte is seen: a word that it
+ * is part of does not begin there. */
 static regmatch_t next_match(const regex_t *r, tfm_text line, regoff_t from)
 {
     const regoff_t size = line.size < INT_MAX ? (regoff_t)line.size : INT_MAX;

@@ -183,7 +183,8 @@ static bool close_all(struct job *job)
 static int run(struct job *job)
 {
     if (!seen_init(&job->seen, job->wanted[TRAIN] + job->wanted[VALID] + job->wanted[TEST])) {
-        fprintf(stderr, "make_corpus: no memory for %llu lines\n", (unsigned long long)job->wanted[TRAIN]);
+        fprintf(stderr, "make_corpus: no memory for %llu lines\n",
+                (unsigned long long)(job->wanted[TRAIN] + job->wanted[VALID] + job->wanted[TEST]));
         return 1;
     }
     bool good = open_all(job) && write_all(job);
