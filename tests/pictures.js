@@ -439,9 +439,9 @@ async function numbersItsAxes(browser) {
 
 async function opensAnyLog(browser) {
   const page = await open(browser, "harsh.html");
-  check("numbers of any size, and many validations", await count(page, ".chart:not([hidden])") === 5
-    && (await text(page, "#chart-norm")).includes("1.00e-300") && await count(page, "#chart-loss .curve") === 2
-    && (await page.$$eval("#chart-speed text", (all) => all.length)) < 20);
+  check("numbers of any size", await count(page, ".chart:not([hidden])") === 4
+    && (await text(page, "#chart-norm")).includes("1.00e-300") && await count(page, "#chart-speed text") < 20);
+  check("rows of any number", await page.evaluate(() => range(Array(500000).fill(2), false).join()) === "1.9,2.1");
   await page.done();
 }
 
