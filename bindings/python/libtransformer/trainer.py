@@ -29,9 +29,10 @@ class Trainer(ExclusiveHandle):
     """Parameters, optimiser state and data position of one training.
 
     Iterate over it to train: it yields Metrics at each event until a limit of the options is reached. Between two
-    events the training rests, and model(), save() and profile() may be called, from any thread; whatever else would
-    change it is a BusyError then. Leaving the loop, by break, an exception or Ctrl-C, stops the training after
-    its step and, with a checkpoint_path, writes a checkpoint; a new loop goes on from there.
+    events the training rests, and model() and profile() may be called, from any thread; whatever else would change it
+    is a BusyError then, and so is save(), as a validation or a checkpoint of that step may be still to come. Leaving
+    the loop, by break, an exception or Ctrl-C, stops the training after its step and, with a checkpoint_path, writes a
+    checkpoint; a new loop goes on from there.
     """
 
     def __init__(self, model: Model, **options: "Unpack[TrainerOptions]") -> None:
@@ -112,9 +113,9 @@ class Trainer(ExclusiveHandle):
         return collections.deque(self.events(bar), maxlen=1).pop()
 
     def save(self, path: Path) -> None:
-        """Writes a checkpoint, atomically."""
+        """Writes a checkpoint, atomically. In a loop checkpoint_path and checkpoint_steps do so."""
         name = path_bytes(path)
-        self._start(lambda owned: checked(lib.tfm_trainer_save, owned, name)).wait()
+        self._change(lambda owned: checked(lib.tfm_trainer_save, owned, name))
 
     def model(self) -> Model:
         """A copy of the present weights."""
