@@ -7,6 +7,7 @@ from array import array
 from ctypes import Array, Structure, byref, c_char_p, c_double, c_float, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
 from ctypes import cast, sizeof, string_at
 from dataclasses import fields
+from math import isfinite
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Sequence, Type, TypeVar, Union
 
 from ._abi import tfm_ids, tfm_text
@@ -161,12 +162,16 @@ def whole(name: str, value: Any, kind: Any = c_uint32, wanted: str = "a whole nu
     return number
 
 
-def real(name: str, value: Any) -> float:
-    """A number that need not be whole."""
+def real(name: str, value: Any, kind: Any = c_float) -> float:
+    """A number for C that need not be whole, and that does not become 0 or infinite there."""
     try:
-        return float(value)
+        number = float(value)
     except (TypeError, ValueError):
         raise TypeError(f"{name} is a number, not {value!r}") from None
+    rounded = kind(number).value
+    if isfinite(number) and (not isfinite(rounded) or bool(number) != bool(rounded)):
+        raise InvalidError(f"{name} is {number}, too {'small' if isfinite(rounded) else 'large'} for a number of 32 bits")
+    return number
 
 
 def set_field(struct: Structure, name: str, value: Any) -> None:
@@ -175,7 +180,7 @@ def set_field(struct: Structure, name: str, value: Any) -> None:
     if kind in _WHOLE:
         setattr(struct, name, whole(name, value, kind, _wanted(struct, name)))
     elif kind in (c_float, c_double):
-        setattr(struct, name, real(name, value))
+        setattr(struct, name, real(name, value, kind))
     else:
         setattr(struct, name, path_bytes(value) if kind is c_char_p and value is not None else value)
 

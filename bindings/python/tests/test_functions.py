@@ -1,5 +1,6 @@
 """Attention on raw matrices, BLEU, measuring, versions."""
 import math
+import re
 
 import pytest
 from conftest import GERMAN
@@ -223,6 +224,15 @@ def test_what_is_no_number_has_its_name(book, tokenizer):
                        ("weights", lambda x: tfm.Translator([book, book], weights=[x, 1]))):
         with pytest.raises(TypeError, match=f"{name} is a number, not 'x'"):
             call("x")
+
+
+def test_a_number_does_not_become_0_or_infinite(book, tokenizer):
+    for name, call in (("temperature", lambda x: tfm.Translator(book, temperature=x)),
+                       ("weights", lambda x: tfm.Translator([book, book], weights=[x, 1])),
+                       ("dropout", lambda x: tokenizer.encode_dropout("abc", x))):
+        for value, fault in ((1e-50, "small"), (1e39, "large")):
+            with pytest.raises(tfm.InvalidError, match=re.escape(f"{name} is {value}, too {fault} for a number of 32")):
+                call(value)
 
 
 def test_a_string_is_not_cut_at_a_nul(book, tmp_path):
