@@ -193,7 +193,8 @@ works "a word's beginning" "${translate[@]}" --input word --beam 16 --placeholde
 check "a word's beginning: is one" not grep -q "more than 64" err
 works "a word's characters" "${translate[@]}" --input word --beam 16 --placeholder '[[:alnum:]]'
 check "a word's characters: are many" grep -q "more than 64" err
-yes '{0} a' | head -n 500000 | tr '\n' ' ' > endless
+# AddressSanitizer's own regexec() looks for the end of the line each time.
+yes '{0} a' | head -n "$(if grep -q __asan_init "$tfm"; then echo 5000; else echo 500000; fi)" | tr '\n' ' ' > endless
 refused "a line of 3 MB" 1 "endless:1: " timeout 60 "${translate[@]}" --input endless --long refuse --placeholder '\{0\}' --placeholder b
 printf 'drei\n\n%s\n' "$(seq -s "$(printf '\t')" 65)" > crowded.terms
 works "too many terms" "${translate[@]}" --input crowded --beam 16 --terms crowded.terms

@@ -84,7 +84,9 @@ size_t patterns_find(const patterns *p, matches *to, tfm_text line)
 {
     enum { ENOUGH = 65 }; /* more than a line may have */
     const size_t before = to->texts.size;
+    char *copy = memory_copy(line.data, line.size); /* with a NUL, which AddressSanitizer looks for */
     regmatch_t m;
+    line.data = copy;
     for (size_t i = 0; i < p->size; i++) p->next[i] = next_match(&p->items[i], line, 0);
     while (to->texts.size - before < ENOUGH && (m = first_match(p)).rm_so >= 0) {
         add_match(to, before, (tfm_text){line.data + m.rm_so, (size_t)(m.rm_eo - m.rm_so)});
@@ -92,6 +94,7 @@ size_t patterns_find(const patterns *p, matches *to, tfm_text line)
             if (p->next[i].rm_so >= 0 && p->next[i].rm_so < m.rm_eo)
                 p->next[i] = next_match(&p->items[i], line, m.rm_eo);
     }
+    free(copy);
     return to->texts.size - before;
 }
 
