@@ -163,7 +163,11 @@ START_TEST(what_is_not_supported_is_named)
         {"heads: 2", "heads: 3", "d_model 8 is not a multiple of n_heads 3"},
         {"enc-depth: 1", "enc-depth: 2", "lacks the tensor encoder_l2_self_Wq"},
         {"dim-ffn: 12", "dim-ffn: 13", "encoder_l1_ffn_W1 does not have the shape of 1, transposed, [13, 8]"},
-        {"dec-depth: 1", "dec-depth: 0", "n_decoder_layers is 0"},
+        {"dec-depth: 1", "dec-depth: 0", ": n_decoder_layers is 0, not in 1..256"},
+        {"transformer-ffn-activation: swish\n", "", "activation '' is not supported"},
+        {"- 5\n  - 5", "- 5\n  - 6", "dim-vocabs says 6 for the target, whose embedding has 5 rows"},
+        {"- 5\n  - 5", "- 7\n  - 0", "dim-vocabs says 7 for the source, whose embedding has 5 rows"},
+        {"type:", "vocabs:\n  - a.fsv\n  - b.fsv\ntype:", "vocabulary of factors 'a.fsv' is not supported"},
     };
     tfm_model *m;
 
@@ -191,6 +195,29 @@ START_TEST(what_is_not_supported_is_named)
     zip_end(&none);
     ck_assert_status(try(bytes, none.size, &m, NULL), TFM_E_FORMAT, error);
     ck_assert_ptr_nonnull(strstr(error.message, "is no model of Marian"));
+}
+END_TEST
+
+/* An output that is not tied is transposed or, of later versions, as the embedding is. */
+START_TEST(marian_outputs_have_two_names)
+{
+    static const char *const names[] = {"decoder_ff_logit_out_W", "decoder_ff_logit_out_Wt"};
+    enum { D = SAMPLE_D, N = SAMPLE_TARGET };
+    sample s = {.bytes = bytes};
+    tfm_model_options o;
+    tfm_model *m;
+
+    marian_arrays(&s, MARIAN_YML, 0);
+    npz_array(&s, names[_i], _i ? N : D, _i ? D : N, NULL, 0);
+    zip_end(&s);
+    ck_assert_ok(try(bytes, s.size, &m, NULL), error);
+    tfm_model_get_options(&o, sizeof o, m);
+    ck_assert_uint_eq(o.sharing, TFM_SHARE_NONE);
+    const float *w = parameter(m, "output.weight");
+    for (size_t r = 0; r < N; r++)
+        for (size_t c = 0; c < D; c++)
+            ck_assert(w[r * D + c] == sample_value(names[_i], _i ? r * D + c : c * N + r));
+    tfm_model_free(m);
 }
 END_TEST
 
@@ -371,6 +398,66 @@ START_TEST(hugging_face_tensors_become_parameters)
 }
 END_TEST
 
+/* Numbers of others may lie anywhere in a file. */
+START_TEST(hugging_face_tensors_need_no_alignment)
+{
+    char name[TESTING_PATH];
+    sample s = {.bytes = bytes};
+    tfm_model *m, *moved;
+    uint64_t header;
+
+    make_folder();
+    ck_assert_ok(tfm_model_load(&m, folder, NULL, &error), error);
+    hf_sample(&s);
+    memcpy(&header, bytes, sizeof header);
+    memmove(bytes + 8 + header + 1, bytes + 8 + header, s.size - 8 - header);
+    bytes[8 + header++] = ' ';
+    memcpy(bytes, &header, sizeof header);
+    file_write(path_join(name, folder, "model.safetensors"), bytes, s.size + 1);
+    ck_assert_ok(tfm_model_load(&moved, folder, NULL, &error), error);
+    for (size_t i = 0; i < tfm_model_parameter_count(m); i++) {
+        tfm_parameter p, q;
+        ck_assert_ok(tfm_model_parameter_at(&p, m, i, &error), error);
+        ck_assert_ok(tfm_model_parameter_at(&q, moved, i, &error), error);
+        ck_assert_mem_eq(p.data, q.data, (size_t)p.shape[0] * p.shape[1] * sizeof *p.data);
+    }
+    tfm_model_free(moved);
+    tfm_model_free(m);
+}
+END_TEST
+
+/* What a configuration says that no model can be is a fault of the file. */
+START_TEST(impossible_configurations_are_refused)
+{
+    static const struct {
+        const char *from, *to, *says;
+        tfm_status status;
+    } cases[] = {
+        {"\"encoder_attention_heads\":2,\"decoder_attention_heads\":2",
+         "\"encoder_attention_heads\":3,\"decoder_attention_heads\":3",
+         "config.json: d_model 8 is not a multiple of n_heads 3", TFM_E_FORMAT},
+        {"\"eos_token_id\":2", "\"eos_token_id\":99", "config.json: eos_id is 99, not below vocab_size 5",
+         TFM_E_FORMAT},
+        {"\"decoder_start_token_id\":2", "\"decoder_start_token_id\":1,\"model_type\":\"m2m_100\"",
+         "decoder_start_token_id 'pad_token_id' is not supported", TFM_E_UNSUPPORTED},
+    };
+    tfm_model *m;
+
+    make_folder();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[1024];
+        const char *at = strstr(HF_CONFIG, cases[i].from);
+        const bool kind = strstr(cases[i].to, "model_type") != NULL; /* a name may come once */
+        const char *begin = kind ? strchr(HF_CONFIG, ',') + 1 : HF_CONFIG + 1;
+        const int size = snprintf(text, sizeof text, "{%.*s%s%s", (int)(at - begin), begin, cases[i].to,
+                                  at + strlen(cases[i].from));
+        file_write(config, text, (size_t)size);
+        ck_assert_status(tfm_model_load(&m, folder, NULL, &error), cases[i].status, error);
+        ck_assert_msg(strstr(error.message, cases[i].says) != NULL, "%s", error.message);
+    }
+}
+END_TEST
+
 START_TEST(each_changed_byte_of_a_configuration_is_harmless)
 {
     char text[] = HF_CONFIG;
@@ -448,6 +535,20 @@ static void make_pair(const spm_file *vocabulary)
     file_write(path_join(name, folder, "vocab.spm"), vocabulary->bytes, vocabulary->size);
 }
 
+/* One that SentencePiece numbers as it does by default is none of a model that ends sentences with 0. */
+START_TEST(a_vocabulary_of_both_languages_has_the_ids_of_the_model)
+{
+    static spm_file v;
+    tfm_model *m;
+
+    spm_small(&v, (spm_form){.model = 1});
+    make_pair(&v);
+    ck_assert_status(tfm_model_load(&m, path, NULL, &error), TFM_E_FORMAT, error);
+    ck_assert_msg(strstr(error.message, "vocab.spm: </s> has the id 2, but in the model it is 0") != NULL, "%s",
+                  error.message);
+}
+END_TEST
+
 START_TEST(a_vocabulary_beside_a_model_may_be_damaged)
 {
     static spm_file v;
@@ -519,9 +620,13 @@ static Suite *suite(void)
     tcase_add_test(c, a_damaged_number_is_found_in_an_archive);
     tcase_add_loop_test(c, models_of_others_without_memory, 0, KINDS);
     tcase_add_test(c, hugging_face_tensors_become_parameters);
+    tcase_add_test(c, hugging_face_tensors_need_no_alignment);
+    tcase_add_test(c, impossible_configurations_are_refused);
+    tcase_add_loop_test(c, marian_outputs_have_two_names, 0, 2);
     tcase_add_test(c, each_changed_byte_of_a_configuration_is_harmless);
     tcase_add_test(c, each_truncation_of_a_folder_is_refused);
     tcase_add_test(c, each_changed_byte_of_a_folder_is_harmless);
+    tcase_add_test(c, a_vocabulary_of_both_languages_has_the_ids_of_the_model);
     tcase_add_test(c, a_vocabulary_beside_a_model_may_be_damaged);
     tcase_add_loop_test(c, a_folder_without_memory, 0, 2);
     suite_add_tcase(s, c);

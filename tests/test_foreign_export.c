@@ -54,7 +54,7 @@ static void check_round_trip(const tfm_model *model, uint32_t format)
     tfm_model_get_options(&b, sizeof b, back);
     a.attention_bias = b.attention_bias, a.ffn_bias = b.ffn_bias, a.softmax_bias = b.softmax_bias;
     a.seed = b.seed, a.init = b.init;
-    if (format == TFM_EXPORT_MARIAN) a.bos_id = b.bos_id; /* nothing there reads it */
+    if (format == TFM_EXPORT_MARIAN && a.bos_id == a.eos_id) a.bos_id = b.bos_id; /* neither forbids anything */
     if (a.positions != TFM_POSITIONS_LEARNED) a.max_positions = b.max_positions;
     ck_assert_mem_eq(&a, &b, sizeof a);
     tfm_model_free(back);
@@ -192,6 +192,7 @@ START_TEST(an_export_has_positions_enough)
         const char *says;
     } cases[] = {{3, 20, "\"max_position_embeddings\": 1024,"},
                  {3, 4000, "\"max_position_embeddings\": 4000,"},
+                 {3, 20, "\"forced_eos_token_id\": null,"}, /* else it has a default that is another token here */
                  {6, 20, "\"max_position_embeddings\": 1024,"},
                  {7, 20, "\"max_position_embeddings\": 18,"}};
     char name[TESTING_PATH];
@@ -248,6 +249,8 @@ START_TEST(what_the_others_lack_is_named)
         {0, "activation", "gelu", "Marian cannot express activation=gelu"},
         {0, "layer_norm_eps", "1e-5", "Marian cannot express layer_norm_eps"},
         {0, "d_k", "3", "Marian cannot express n_heads * d_k=6: always n_heads * d_k=8 there"},
+        {0, "bos_id", "5", "Marian cannot express bos_id=5: always bos_id=1 there"},
+        {6, "bos_id", "3", "Hugging Face's m2m_100 cannot express bos_id == pad_id=1: always bos_id == pad_id=0 there"},
         {3, "start", "zero", "Hugging Face's marian cannot express start=zero: always start=bos there"},
         {3, "positions", "paper", "Hugging Face has no model with positions=paper"},
         {3, "norm_order", "pre", "Hugging Face's marian cannot express norm_order=pre: always norm_order=post there"},

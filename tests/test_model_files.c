@@ -355,6 +355,26 @@ START_TEST(wrong_tensors_are_refused)
 }
 END_TEST
 
+/* Numbers of a model are used where they lie. */
+START_TEST(numbers_that_are_not_aligned_are_refused)
+{
+    static const char header[] = "{\"__metadata__\":{\"format\":\"libtransformer\",\"version\":\"1\","
+                                 "\"header_checksum\":\"none\",\"checksum\":\"none\"},"
+                                 "\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},"
+                                 "\"b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[1,5]}}";
+    const uint64_t size = (sizeof header + 6) / 8 * 8;
+    char file[512] = {0};
+    tfm_model *back;
+
+    memcpy(file, &size, sizeof size);
+    memset(file + 8, ' ', size);
+    memcpy(file + 8, header, sizeof header - 1);
+    file_write(path, file, 8 + size + 5);
+    ck_assert_status(tfm_model_load(&back, path, NULL, &error), TFM_E_FORMAT, error);
+    ck_assert_msg(strstr(error.message, "tensor b: data is not aligned to 4 bytes") != NULL, "%s", error.message);
+}
+END_TEST
+
 START_TEST(tensors_may_stand_in_another_order)
 {
     tfm_model *model = tiny_make(), *back;
@@ -502,6 +522,7 @@ static Suite *model_files_suite(void)
     tcase_add_test(tc, c30_what_is_not_a_model_is_named);
     tcase_add_test(tc, saving_where_one_cannot);
     tcase_add_test(tc, wrong_tensors_are_refused);
+    tcase_add_test(tc, numbers_that_are_not_aligned_are_refused);
     tcase_add_test(tc, tensors_may_stand_in_another_order);
     tcase_add_test(tc, c32_hostile_configurations_are_refused_cheaply);
     tcase_add_test(tc, other_kinds_and_versions_are_named);

@@ -121,9 +121,10 @@ tfm_status tfm_model_read_tokenizer(tfm_tokenizer **out, const tfm_model_file *f
     const side target = {&b[TFM_BESIDE_TARGET], &b[TFM_BESIDE_TARGET_IDS], "target", o->vocab_size};
     tfm_status status = TFM_OK;
 
-    if (!target.pieces->file.data)
+    if (!source.pieces->file.data)
         return f->tokenizer.size ? tfm_tokenizer_from_text(out, f->tokenizer, a, error) : TFM_OK;
     status = read_side(out, o, &source, path, a, error);
-    if (status == TFM_OK) status = read_side(&(*out)->target, o, &target, path, a, error);
+    if (status == TFM_OK && target.pieces->file.data)
+        status = read_side(&(*out)->target, o, &target, path, a, error);
     return status == TFM_OK ? tfm_model_check_pair(o, *out, error) : status;
 }

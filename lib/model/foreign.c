@@ -190,10 +190,14 @@ tfm_status tfm_foreign_fill(tfm_model_file *f, const tfm_model_options *options,
                             tfm_error *error)
 {
     const tfm_weights *w = &f->weights;
+    tfm_error inner = {0};
     place at;
 
-    tfm_status status = tfm_weights_create(&f->weights, options, &f->allocator, error);
-    if (status == TFM_OK && from->n_tensors > 2 * w->n_parameters)
+    tfm_status status = tfm_weights_create(&f->weights, options, &f->allocator, &inner);
+    if (status != TFM_OK)
+        return tfm_fail(error, status == TFM_E_INVALID ? TFM_E_FORMAT : status, "%.120s: %s", from->path,
+                        inner.message);
+    if (from->n_tensors > 2 * w->n_parameters)
         status = tfm_fail(error, TFM_E_UNSUPPORTED, "%.120s has %zu tensors, too many for %zu parameters", from->path,
                           from->n_tensors, w->n_parameters);
     if (status == TFM_OK) status = check(w, from, error);

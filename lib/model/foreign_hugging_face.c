@@ -271,7 +271,9 @@ static void read_ids(reading *r, tfm_model_options *o)
     o->first_id = generation_number(r, "forced_bos_token_id", o->eos_id);
     o->force_first = o->first_id != o->eos_id;
     if (!o->force_first) o->first_id = 0;
-    if (o->position_offset && o->positions == TFM_POSITIONS_HALVES) o->position_offset = o->pad_id + 1;
+    if (!o->position_offset || o->positions != TFM_POSITIONS_HALVES) return;
+    o->position_offset = o->pad_id + 1;
+    if (o->bos_id == o->pad_id) refuse(r, "decoder_start_token_id", "pad_token_id"); /* has no position there */
 }
 
 static void read_options(reading *r, tfm_model_options *o, const shards *file)

@@ -32,6 +32,7 @@ static tfm_status check(const tfm_model_options *o, tfm_error *error)
         {"sharing", o->sharing, marian ? o->sharing : TFM_SHARE_ALL},
         {"softmax_bias", o->softmax_bias, m2m ? 0 : o->softmax_bias},
         {"start", o->start, TFM_START_BOS},
+        {"bos_id == pad_id", m2m && o->bos_id == o->pad_id, 0},
         {"plain_source", o->plain_source, 0},
         {"layer_norm_eps", (double)o->layer_norm_eps, (double)1e-5f},
         {"n_heads * d_k", (double)o->n_heads * o->d_k, o->d_model},
@@ -60,14 +61,14 @@ static json_t *configuration(const tfm_model_options *o)
     static const char *const activations[] = {"relu", "gelu", "gelu_new", "swish"};
     const char *kind = kind_of(o);
     json_t *object = json_pack(
-        "{ss, ss, sI, sI, sI, sI, sI, sI, sI, sI, sI, sI, sI, sI, sI, sb, sb, sb}", "model_type", kind,
+        "{ss, ss, sI, sI, sI, sI, sI, sI, sI, sI, sI, sI, sI, sI, sn, sI, sb, sb, sb}", "model_type", kind,
         "activation_function", activations[o->activation], "d_model", (json_int_t)o->d_model, "encoder_layers",
         (json_int_t)o->n_encoder_layers, "decoder_layers", (json_int_t)o->n_decoder_layers, "encoder_attention_heads",
         (json_int_t)o->n_heads, "decoder_attention_heads", (json_int_t)o->n_heads, "encoder_ffn_dim",
         (json_int_t)o->d_ff, "decoder_ffn_dim", (json_int_t)o->d_ff, "vocab_size", (json_int_t)o->source_vocab_size,
         "decoder_vocab_size", (json_int_t)o->vocab_size, "max_position_embeddings",
         (json_int_t)positions(o), "pad_token_id", (json_int_t)o->pad_id, "eos_token_id", (json_int_t)o->eos_id,
-        "decoder_start_token_id", (json_int_t)o->bos_id, "scale_embedding", !o->plain_embedding,
+        "forced_eos_token_id", "decoder_start_token_id", (json_int_t)o->bos_id, "scale_embedding", !o->plain_embedding,
         "share_encoder_decoder_embeddings", o->sharing == TFM_SHARE_ALL, "tie_word_embeddings",
         o->sharing != TFM_SHARE_NONE);
     if (!o->force_first || !json_object_set_new(object, "forced_bos_token_id", json_integer(o->first_id)))
@@ -118,19 +119,25 @@ static tfm_status check_folder(const char *path, tfm_error *error)
     return TFM_OK;
 }
 
-/* The configuration comes last: without it a directory is no model. */
+/* The configuration gets its name last: without it a directory is no model, and room for it is there by then. */
 tfm_status tfm_hugging_face_save(const char *path, const tfm_weights *w, const float *data, tfm_error *error)
 {
-    char file[PATH_MAX];
+    char file[PATH_MAX], written[PATH_MAX];
     tfm_status status = check(&w->options, error);
 
     if (status != TFM_OK) return status;
-    if (snprintf(file, sizeof file, "%s/model.safetensors", path) >= (int)sizeof file)
+    if (snprintf(file, sizeof file, "%s/model.safetensors", path) >= (int)sizeof file ||
+        snprintf(written, sizeof written, "%s/config.json.part", path) >= (int)sizeof written)
         return tfm_fail(error, TFM_E_INVALID, "%.120s: the path is too long", path);
     if (mkdir(path, 0777) && errno != EEXIST)
         return tfm_fail(error, TFM_E_IO, "%.120s: %s", path, strerrordesc_np(errno));
     status = check_folder(path, error);
-    if (status == TFM_OK) status = write_weights(file, w, data, error);
+    if (status == TFM_OK) status = write_configuration(written, w, error);
+    if (status != TFM_OK) return status;
+    status = write_weights(file, w, data, error);
     snprintf(file, sizeof file, "%s/config.json", path);
-    return status == TFM_OK ? write_configuration(file, w, error) : status;
+    if (status == TFM_OK && rename(written, file))
+        status = tfm_fail(error, TFM_E_IO, "%.120s: %s", file, strerrordesc_np(errno));
+    if (status != TFM_OK) unlink(written);
+    return status;
 }

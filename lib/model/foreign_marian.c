@@ -4,6 +4,8 @@
 #include "base/utf8.h"
 #include "format/yaml.h"
 
+#include <stdio.h>
+
 #define CONFIG "special:model.yml"
 #define VECTOR(ours, theirs)                       \
     {                                              \
@@ -54,7 +56,8 @@ static const tfm_leaf whole[] = {
     VECTOR("embedding.weight", "Wemb"),
     VECTOR("encoder.embedding.weight", "Wemb"),
     VECTOR("decoder.embedding.weight", "Wemb"),
-    MATRIX("output.weight", "decoder_ff_logit_out_W"),
+    MATRIX("output.weight", "decoder_ff_logit_out_W"), /* of older versions */
+    VECTOR("output.weight", "decoder_ff_logit_out_Wt"),
     VECTOR("output.bias", "decoder_ff_logit_out_b"),
     {0},
 };
@@ -141,7 +144,7 @@ static tfm_status read_activation(tfm_model_options *o, tfm_text yml, const char
     const tfm_text name = tfm_yaml_value(yml, "transformer-ffn-activation");
 
     if (text_is(name, "swish")) o->activation = TFM_ACTIVATION_SWISH;
-    else if (name.data && !text_is(name, "relu"))
+    else if (!text_is(name, "relu"))
         return tfm_foreign_refuse(path, "activation", name, error); /* its GELU is x s(1.702 x) */
     return TFM_OK;
 }
@@ -175,12 +178,28 @@ static void read_vocabularies(tfm_model_options *o, const tfm_tensor_file *file)
     o->vocab_size = o->source_vocab_size = rows_of(file, "Wemb");
     o->softmax_bias = find(file, "decoder_ff_logit_out_b") != NULL;
     o->own_ids = o->pad_id = o->bos_id = 1; /* </s> is 0, and <unk>, 1, is never produced */
-    o->sharing = find(file, "decoder_ff_logit_out_W") ? TFM_SHARE_NONE
-                 : o->vocab_size                      ? TFM_SHARE_ALL
-                                                      : TFM_SHARE_TARGET;
+    const bool tied = !find(file, "decoder_ff_logit_out_W") && !find(file, "decoder_ff_logit_out_Wt");
+    o->sharing = !tied ? TFM_SHARE_NONE : o->vocab_size ? TFM_SHARE_ALL : TFM_SHARE_TARGET;
     if (o->vocab_size) return;
     o->vocab_size = rows_of(file, "decoder_Wemb");
     o->source_vocab_size = rows_of(file, "encoder_Wemb");
+}
+
+/* Of factors, which the matrices then have a row for each of, there are not as many as words. */
+static tfm_status check_sizes(const tfm_model_options *o, tfm_text yml, const char *path, tfm_error *error)
+{
+    const uint32_t rows[] = {o->source_vocab_size, o->vocab_size};
+    char wanted[16];
+
+    for (size_t i = 0; i < 2; i++) {
+        const tfm_text said = tfm_yaml_item(yml, "dim-vocabs", i);
+        snprintf(wanted, sizeof wanted, "%u", rows[i]);
+        if (said.size && !text_is(said, "0") && !text_is(said, wanted))
+            return tfm_fail(error, TFM_E_UNSUPPORTED, "%.120s: dim-vocabs says %.*s for the %s, whose embedding has %u "
+                            "rows: vocabularies of factors are not supported", path,
+                            (int)(said.size < 20 ? said.size : 20), said.data, i ? "target" : "source", rows[i]);
+    }
+    return TFM_OK;
 }
 
 static tfm_status read_options(tfm_model_options *o, const tfm_tensor_file *file, tfm_text yml, tfm_error *error)
@@ -204,7 +223,7 @@ static tfm_status read_options(tfm_model_options *o, const tfm_tensor_file *file
     o->attention_bias = 1;
     o->layer_norm_eps = 1e-6f;
     read_vocabularies(o, file);
-    return status;
+    return status == TFM_OK ? check_sizes(o, yml, file->name, error) : status;
 }
 
 tfm_status tfm_marian_read(tfm_model_file *f, tfm_text data, const char *path, bool verify, tfm_error *error)

@@ -12,6 +12,7 @@ static tfm_status check(const tfm_model_options *o, tfm_error *error)
         {"own_ids", o->own_ids, 1},
         {"eos_id", o->eos_id, 0},
         {"pad_id", o->pad_id, 1},
+        {"bos_id", o->bos_id == o->eos_id ? 1 : o->bos_id, 1}, /* never produced, unless it ends a sentence */
         {"plain_source", o->plain_source, 0},
         {"force_first", o->force_first, 0},
         {"plain_embedding", o->plain_embedding, 0},

@@ -75,9 +75,16 @@ static tfm_text name_of(tfm_text path)
     return slash ? tfm_text_from(path, (size_t)(slash + 1 - path.data)) : path;
 }
 
+static bool ends_with(tfm_text name, const char *ending)
+{
+    const size_t size = strlen(ending);
+
+    return name.size > size && !memcmp(name.data + name.size - size, ending, size);
+}
+
 static bool is_spm(tfm_text name)
 {
-    return name.size > 4 && !memcmp(name.data + name.size - 4, ".spm", 4);
+    return ends_with(name, ".spm");
 }
 
 /* The vocabularies' names, where they are said first: in decoder.yml, or in the model. */
@@ -124,6 +131,8 @@ tfm_status tfm_marian_vocabularies(tfm_model_file *f, const char *path, tfm_text
     tfm_status status = find(&decoder, path, tfm_text_of("decoder.yml"), error);
 
     name_vocabularies(names, (tfm_text){(const char *)decoder.file.data, decoder.file.size}, yml);
+    for (size_t i = 0; i < 2 && status == TFM_OK; i++)
+        if (ends_with(names[i], ".fsv")) status = tfm_foreign_refuse(path, "vocabulary of factors", names[i], error);
     if (status == TFM_OK) status = find_marian(f, path, names, error);
     tfm_file_unmap(&decoder.file);
     return status;

@@ -27,6 +27,18 @@ static tfm_status check_kind(const tfm_safetensors *file, const char *path, tfm_
     return TFM_OK;
 }
 
+/* Files of others need not be: their numbers are copied. */
+static tfm_status check_alignment(const tfm_safetensors *file, const char *path, tfm_error *error)
+{
+    for (size_t i = 0; i < tfm_safetensors_count(file); i++) {
+        const tfm_tensor *t = tfm_safetensors_at(file, i);
+        if ((uintptr_t)t->data % tfm_dtype_size(t->dtype) != 0)
+            return tfm_fail(error, TFM_E_FORMAT, "%.120s: tensor %.80s: data is not aligned to %zu bytes", path,
+                            t->name, tfm_dtype_size(t->dtype));
+    }
+    return TFM_OK;
+}
+
 tfm_status tfm_model_file_tokenizer(tfm_text *out, const tfm_safetensors *file, tfm_error *error)
 {
     const tfm_tensor *t = tfm_safetensors_find(file, TOKENIZER);
@@ -130,6 +142,7 @@ tfm_status tfm_model_file_open(tfm_model_file *f, const char *path, bool verify,
     *f = (tfm_model_file){.allocator = *allocator};
     status = tfm_safetensors_open(&f->file, path, allocator, error);
     if (status == TFM_OK) status = check_kind(f->file, path, error);
+    if (status == TFM_OK) status = check_alignment(f->file, path, error);
     if (status == TFM_OK) status = read_scheme(f, path, error);
     if (status == TFM_OK) status = tfm_config_from_json(&options, tfm_safetensors_metadata(f->file, "config"), error);
     if (status == TFM_OK) status = check_size(f, &options, path, error);

@@ -144,20 +144,25 @@ static size_t list_matrices(tfm_tensor *to, trio *trios, const tfm_inference *pa
     return n;
 }
 
-static size_t list_rest(tfm_tensor *to, const tfm_quantised_parts *parts)
+/* Norms, biases, learned positions. */
+static tfm_status list_rest(tfm_tensor *to, size_t *n, const tfm_quantised_parts *parts, tfm_error *error)
 {
     const tfm_weights *w = &parts->packed->weights;
     const float *next = parts->data;
-    size_t n = 0;
 
     for (size_t i = 0; i < w->n_parameters; i++) {
         const tfm_parameter_plan *p = &w->parameters[i];
+        const float *data = parts->rest ? next : parts->data + p->offset;
         if (p->multiplied) continue;
-        to[n++] = (tfm_tensor){.name = p->name, .dtype = TFM_F32, .rank = p->rank, .shape = {p->shape[0], p->shape[1]},
-                               .data = parts->rest ? next : parts->data + p->offset, .bytes = p->size * sizeof *next};
+        for (size_t j = 0; j < p->size; j++)
+            if (!isfinite(data[j]))
+                return tfm_fail(error, TFM_E_INVALID, "%s[%zu] is %g, not a finite number", p->name, j,
+                                (double)data[j]);
+        to[(*n)++] = (tfm_tensor){.name = p->name, .dtype = TFM_F32, .rank = p->rank,
+                                  .shape = {p->shape[0], p->shape[1]}, .data = data, .bytes = p->size * sizeof *data};
         next += p->size;
     }
-    return n;
+    return TFM_OK;
 }
 
 tfm_status tfm_quantised_save(const char *path, const tfm_quantised_parts *parts, const tfm_allocator *allocator,
@@ -176,9 +181,9 @@ tfm_status tfm_quantised_save(const char *path, const tfm_quantised_parts *parts
         const tfm_packed_matrix *m = &packed->matrices[i];
         status = check_rows(m, m->panels.scale, m->panels.sum, TFM_E_INVALID, error);
     }
+    size_t n = status == TFM_OK ? list_matrices(tensors, trios, packed) : 0;
+    if (status == TFM_OK) status = list_rest(tensors, &n, parts, error);
     if (status == TFM_OK) {
-        size_t n = list_matrices(tensors, trios, packed);
-        n += list_rest(tensors + n, parts);
         n += tfm_model_file_add_tokenizer(tensors + n, parts->tokenizer);
         status = tfm_model_file_write(path, &header, tensors, n, allocator, error);
     }
