@@ -433,6 +433,9 @@ START_TEST(activations_and_their_slopes_agree)
     for (uint32_t kind = TFM_ACTIVATION_GELU; kind <= TFM_ACTIVATION_SWISH; kind++) {
         k->activate(y, x, 4, kind);
         must(isnan(y[0]) && y[1] == INFINITY && fabsf(y[2]) < 1e-6f && y[3] == 1e30f);
+        for (size_t i = 0; i < 4; i++) z[i] = 1.0f;
+        k->activate_backward(z, (float[]){-1e30f, -1e12f, 1e12f, 1e30f}, 4, kind);
+        must(fabsf(z[0]) < 1e-6f && fabsf(z[1]) < 1e-6f && z[2] == 1.0f && z[3] == 1.0f);
     }
 }
 END_TEST

@@ -59,6 +59,28 @@ START_TEST(chrf_by_hand)
 }
 END_TEST
 
+/* Figures are comparable where signatures are equal: a number in one has the decimals that tell it from another. */
+START_TEST(signatures_tell_numbers_apart)
+{
+    static const struct {
+        float beta;
+        const char *says;
+    } cases[] = {{2.0f, "|space:no|version"},   {1.0f, "|beta:1.00|"},         {0.1f, "|beta:0.10|"},
+                 {2.004f, "|beta:2.004|"},      {1.99999f, "|beta:1.99999|"},  {1000.0f, "|beta:1000.00|"},
+                 {1e-12f, "|beta:0.000000000|"}, {1.0f / 3, "|beta:0.33333334|"}};
+    const tfm_text a = text("a"), *refs[] = {&a};
+    tfm_chrf_options o = chrf_defaults();
+    tfm_metric_result r;
+    tfm_error error;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        o.beta = cases[i].beta;
+        ck_assert_ok(tfm_chrf(&r, sizeof r, &a, 1, refs, 1, &o, &error), error);
+        ck_assert_msg(strstr(r.signature, cases[i].says) != NULL, "%s", r.signature);
+    }
+}
+END_TEST
+
 /* Words of chrF++ leave punctuation at their end, else at their beginning; "." remains. */
 START_TEST(words_of_chrf)
 {
@@ -145,6 +167,9 @@ START_TEST(ter_by_hand)
     ck_assert_double_eq_tol(ter("a b", "", NULL), 100, 1e-9);
     ck_assert_double_eq(ter("", "", NULL), 0);
     ck_assert_double_eq(ter("A", "a", NULL), 0);
+    const tfm_ter_options normalized = {.struct_size = sizeof normalized, .normalized = 1};
+    ck_assert_double_eq(ter("that is it's\t", "that is it 's", &normalized), 0); /* white space at the end is none */
+    ck_assert_double_eq(ter("that is it's\xC2\xA0", "that is it 's\r", &normalized), 0);
     ck_assert_double_eq_tol(
         ter("A", "a", &(tfm_ter_options){.struct_size = sizeof(tfm_ter_options), .case_sensitive = 1}), 100, 1e-9);
 }
@@ -329,6 +354,7 @@ static Suite *suite(void)
     TCase *c = tcase_create("metrics");
 
     tcase_add_test(c, chrf_by_hand);
+    tcase_add_test(c, signatures_tell_numbers_apart);
     tcase_add_test(c, words_of_chrf);
     tcase_add_test(c, several_references);
     tcase_add_test(c, any_references_as_the_oracle_judges_them);

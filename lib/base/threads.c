@@ -99,7 +99,7 @@ static void take_rest(tfm_pool *pool, struct worker *w)
 
     w->rest = now - w->rested > 4.0 * w->rest ? first_rest : w->rest < longest_rest ? 2.0 * w->rest : longest_rest;
     w->rested = now + w->rest;
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_nsec += (long)(w->rest * 1e9);
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
@@ -164,6 +164,7 @@ static int start_worker(struct worker *w)
 tfm_status tfm_pool_create(tfm_pool **out, uint32_t n_threads, const tfm_allocator *allocator, tfm_error *error)
 {
     const tfm_allocator a = *allocator;
+    pthread_condattr_t monotonic;
     tfm_pool *pool;
 
     *out = NULL;
@@ -178,7 +179,10 @@ tfm_status tfm_pool_create(tfm_pool **out, uint32_t n_threads, const tfm_allocat
     pthread_mutex_init(&pool->mutex, NULL);
     pthread_cond_init(&pool->work, NULL);
     pthread_cond_init(&pool->done, NULL);
-    pthread_cond_init(&pool->end, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&pool->end, &monotonic);
+    pthread_condattr_destroy(&monotonic);
     pool->workers = tfm_alloc(&a, pool->n_threads, sizeof *pool->workers);
     if (!pool->workers) {
         tfm_pool_free(pool);

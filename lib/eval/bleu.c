@@ -73,16 +73,14 @@ void tfm_bleu_score(tfm_bleu_result *result, const tfm_bleu_options *options)
     result->score = 100 * result->brevity * exp(logs / (double)orders);
 }
 
-/* printf is no choice for the value: its decimal point follows the locale of the process. */
 static void sign(const void *state, char out[TFM_SIGNATURE], const char *refs)
 {
     const tfm_bleu_options *options = &((const judge *)state)->options;
     static const char *const names[] = {"exp", "none", "floor", "add-k"};
     const bool has_value = options->smooth == TFM_BLEU_SMOOTH_FLOOR || options->smooth == TFM_BLEU_SMOOTH_ADD_K;
-    const long long hundredths = llrint(smooth_value(options) * 100);
-    char value[32] = "", order[16] = "";
+    char value[48] = "", number[TFM_METRIC_NUMBER], order[16] = "";
 
-    if (has_value) snprintf(value, sizeof value, "[%lld.%02d]", hundredths / 100, (int)(hundredths % 100));
+    if (has_value) snprintf(value, sizeof value, "[%s]", tfm_metric_number(number, smooth_value(options)));
     if (options->max_order != 4) snprintf(order, sizeof order, "|order:%u", options->max_order);
     snprintf(out, TFM_SIGNATURE, "nrefs:%s|case:%s|eff:%s|tok:%s|smooth:%s%s%s%s|version:libtransformer-%d.%d.%d", refs,
              options->lowercase ? "lc" : "mixed", options->effective_order ? "yes" : "no",

@@ -160,14 +160,12 @@ static bool add(void *state, double *stats, tfm_text hyp, const tfm_text *refs, 
     return !tfm_line_bad(&j->line) && !j->words.bad && !j->ngrams.bad;
 }
 
-/* printf is no choice for beta: its decimal point follows the locale of the process. */
 static void sign(const void *state, char out[TFM_SIGNATURE], const char *refs)
 {
     const tfm_chrf_options *o = &((const judge *)state)->options;
-    const long long hundredths = llrint((double)o->beta * 100);
-    char beta[32] = "";
+    char beta[48] = "", value[TFM_METRIC_NUMBER];
 
-    if (hundredths != 200) snprintf(beta, sizeof beta, "|beta:%lld.%02d", hundredths / 100, (int)(hundredths % 100));
+    if (o->beta != 2.0f) snprintf(beta, sizeof beta, "|beta:%s", tfm_metric_number(value, (double)o->beta));
     snprintf(out, TFM_SIGNATURE, "nrefs:%s|case:%s|eff:%s|nc:%u|nw:%u|space:%s%s|version:libtransformer-%d.%d.%d", refs,
              o->lowercase ? "lc" : "mixed", o->eps_smoothing ? "no" : "yes", o->char_order, o->word_order,
              o->whitespace ? "yes" : "no", beta, TFM_VERSION_MAJOR, TFM_VERSION_MINOR, TFM_VERSION_PATCH);

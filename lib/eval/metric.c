@@ -1,5 +1,6 @@
 #include "eval/metric.h"
 
+#include <math.h>
 #include <stdio.h>
 
 enum { VARIES = 0 };
@@ -8,6 +9,18 @@ void tfm_metric_close(tfm_metric *metric)
 {
     if (metric->state) metric->kind->close(metric->state, &metric->allocator);
     *metric = (tfm_metric){0};
+}
+
+/* printf alone is no choice: its decimal point follows the locale of the process. */
+const char *tfm_metric_number(char to[static TFM_METRIC_NUMBER], double x)
+{
+    long long unit = 100;
+    int decimals = 2;
+
+    for (; decimals < 9 && (float)(rint(x * (double)unit) / (double)unit) != (float)x; decimals++) unit *= 10;
+    const long long n = llrint(x * (double)unit);
+    snprintf(to, TFM_METRIC_NUMBER, "%lld.%0*lld", n / unit, decimals, n % unit);
+    return to;
 }
 
 /* The references of hypothesis i that are not empty, or one of no tokens; returns their number. */

@@ -7,7 +7,7 @@
 
 #include "base/base.h"
 
-enum { TFM_METRIC_STATS = 64, TFM_SIGNATURE = 160 };
+enum { TFM_METRIC_STATS = 64, TFM_SIGNATURE = 160, TFM_METRIC_NUMBER = 40 };
 
 typedef struct tfm_metric_kind {
     size_t n_stats; /* at most TFM_METRIC_STATS */
@@ -32,6 +32,9 @@ typedef struct tfm_corpus {
     const tfm_text *const *refs;
     size_t n_refs;
 } tfm_corpus;
+
+/* x, from 0 to 1e6, for a signature: with the decimals, two to nine, that tell it from other floats. Returns to. */
+const char *tfm_metric_number(char to[static TFM_METRIC_NUMBER], double x);
 
 void tfm_metric_close(tfm_metric *metric); /* takes {0} */
 

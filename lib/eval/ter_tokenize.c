@@ -45,6 +45,7 @@ void tfm_ter_tokenize(tfm_line *line, tfm_text raw, const tfm_ter_options *optio
     line->text.size = 0;
     tfm_buffer_append(&line->text, " ", 1);
     tfm_line_add(line, raw, !options->case_sensitive);
+    tfm_line_trim_end(line);
     tfm_buffer_append(&line->text, " ", 1);
     if (options->normalized) normalise(line, options->asian_support);
     if (options->no_punctuation) tfm_line_replace_class(line, is_quotable, "");

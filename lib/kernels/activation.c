@@ -10,7 +10,8 @@ INLINE void sigmoid_gate(v8 *y, v8 *slope, const v8 *x, bool cubic)
 {
     const v8 one = splat(1.0f), a = splat(1.5957691216f),
              b = splat(0.0713548163f); /* 2 sqrt(2 / pi), 0.044715 times it */
-    const v8 square = *x * *x;
+    const v8 far = splat(16.0f), near = MAX(MIN(*x, far), -far); /* s(w) is 0 or 1 long before */
+    const v8 square = near * near;
     v8 e = -*x, dw = one;
 
     if (cubic) {

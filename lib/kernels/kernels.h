@@ -98,8 +98,8 @@ typedef struct tfm_kernels {
      * edge: a row with nothing above 1e-30 is zero; where a value is not finite, scale is NaN.
      */
     void (*i8_quantize)(int8_t *to, float *scale, const float *x, size_t k, int32_t offset);
-    /* c[rows][cols] = a b scale[row] b->scale[col] over items of 4 terms; the sums are exact below 2^17 items. cols
-     * <= 16. */
+    /* c[rows][cols] = a b scale[row] b->scale[col] over items of 4 terms; the sums are exact up to 2^17 terms.
+     * cols <= 16. */
     void (*i8_product)(float *c, size_t ldc, const int8_t *a, size_t a_row, const float *scale, const tfm_i8_panel *b,
                        size_t n_items, size_t rows, size_t cols);
 
