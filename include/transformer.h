@@ -274,7 +274,10 @@ TFM_API void tfm_tokenizer_special(tfm_special_ids *ids, const tfm_tokenizer *to
  */
 TFM_API tfm_text tfm_tokenizer_token(const tfm_tokenizer *tokenizer, int32_t id);
 
-/* The id of a token of the vocabulary, or the one of what is unknown (tfm_special_ids.unk). since 0.2 */
+/*
+ * The id of a token of the vocabulary, or the one of what is unknown (tfm_special_ids.unk; TFM_UNK where tokenizer is
+ * NULL). since 0.2
+ */
 TFM_API int32_t tfm_tokenizer_id(const tfm_tokenizer *tokenizer, tfm_text token);
 
 /*
@@ -1482,7 +1485,7 @@ typedef struct tfm_measurement {
 typedef struct tfm_measure_options {
     uint32_t struct_size;           /* set by the _init function: how many bytes the caller knows */
     uint32_t n_threads;             /* of a product; 0: all cores; default 1                      */
-    uint32_t dtype;                 /* of a product: TFM_DTYPE_*; default float32                 */
+    uint32_t dtype;                 /* of a product: TFM_DTYPE_*, but for int8; default float32   */
     uint32_t reserved;              /* 0                                                          */
     double   seconds;               /* about how long to measure; 0..3600, default 0.1. At least one call, after one
                                        that does not count */

@@ -823,6 +823,8 @@ public:
     /* The same, telling of each sentence when it is done, whose results can then be asked for, and as it grows. */
     void run(tfm_request request, sentence_function sentence, partial_function partial = nullptr)
     {
+        detail::require(owner_ != nullptr, "the decoder was moved away");
+        detail::require(!request.sentence && !request.partial, "a request that has functions of its own takes no others");
         listeners own{hooks_->thrown, std::move(sentence), std::move(partial)};
         if (own.sentence) request.sentence = on_sentence;
         if (own.partial) request.partial = on_partial;

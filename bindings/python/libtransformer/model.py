@@ -127,6 +127,9 @@ class Parameters(Mapping[str, "FloatArray"]):
                 pass  # it has a name all the same
             yield parameter.name.decode()
 
+    def __contains__(self, name: object) -> bool:
+        return any(name == known for known in self)
+
     def __getitem__(self, name: str) -> "FloatArray":
         parameter = self._named(name)
         address = cast(parameter.data, c_void_p).value or 0

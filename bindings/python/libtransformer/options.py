@@ -377,7 +377,7 @@ class MeasureOptions(TypedDict, total=False):
     """Fields of tfm_measure_options.
 
     n_threads: of a product; 0: all cores; default 1
-    dtype: of a product: Dtype; default float32
+    dtype: of a product: Dtype, but for int8; default float32
     seconds: about how long to measure; 0..3600, default 0.1. At least one call, after one that does not count
     """
 

@@ -69,6 +69,7 @@ def test_quantised(book, tmp_path):
     assert small.dtype == tfm.Dtype.INT8
     assert tfm.Translator(small).translate(ENGLISH) == GERMAN
     assert list(small.parameters) == list(book.parameters)
+    assert "embedding.weight" in small.parameters and "weight" not in small.parameters
     with pytest.raises(tfm.UnsupportedError):
         small.parameters["embedding.weight"]
     assert small.parameters.shape("embedding.weight") == book.parameters.shape("embedding.weight")
