@@ -62,7 +62,18 @@ mixed() # HAD HAS SCRIPT...
 }
 mixed '--seed 1' '--seed 2' ablations.sh --dry-run --rows '^E$' --seed 2 --out "$out/rows" "$data/multi30k/tok"
 mixed '--epochs 1' '--epochs 2' multi30k.sh --epochs 2 --out "$out/whole" "$out/few"
-mixed '--epochs 1' '--epochs 1 --dropout 0.1' multi30k.sh --epochs 1 --out "$out/whole" "$out/few" --dropout 0.1
+mixed '--epochs 1' '--epochs 1 .*--dropout 0.1' multi30k.sh --epochs 1 --out "$out/whole" "$out/few" --dropout 0.1
+
+sed 1d "$out/few/train.lc.norm.tok.de" > "$out/shorter"
+mv "$out/shorter" "$out/few/train.lc.norm.tok.de"
+mixed '--checksum [0-9]' '--checksum [0-9]' multi30k.sh --epochs 1 --out "$out/whole" "$out/few" --merges 100
+if "$experiments/ablations.sh" --dry-run --rows '(' --out "$out/rows" "$data/multi30k/tok" > "$out/log" 2>&1; then fail "no pattern"; fi
+grep -q -e "--rows is '(', no regular expression" "$out/log" || fail "no pattern"
+# Folders of any name, from where the command is given; and figures that are all alike.
+(cd "$out" && run ablations.sh --dry-run --rows '^A1$' --out 'a=[1]' "$data/multi30k/tok")
+grep -q '^| A1 | .* | 2 |' "$out/a=[1]/dry-run/results.md" || fail "no row: $(cat "$out/a=[1]/dry-run/results.md")"
+grep -q stroke-dasharray "$out/a=[1]/dry-run/results.svg" && fail "a base that is not there"
+[ "$(set --; . "$experiments/common.sh"; printf '0.1\n0.1\n0.1\n' | mean)" = '0.10 +- 0.00' ] || fail "the same three times"
 
 g2p=$data/g2p/phonetisaurus_g014b2b
 run g2p.sh --dry-run --out "$out/g2p" "$g2p"
@@ -107,6 +118,12 @@ for first in 21 22; do
     if "$experiments/wmt14.sh" --dry-run --out "$out/wmt" "$out/few/$first" "$out/few/21" > "$out/log" 2>&1; then fail "$first and 21 lines"; fi
     grep -q "$first has $first and .*21 has 21; a dry run needs" "$out/log" || fail "$first and 21 lines"
 done
+
+for wrong in "--dry-run --estimate $out/few/22 $out/few/22" "--estimate --machines 0" "--estimate --gigabits 0"; do
+    # shellcheck disable=SC2086 # a list
+    if "$experiments/wmt14.sh" --out "$out/wmt" $wrong > "$out/log" 2>&1; then fail "wmt14.sh $wrong"; fi
+done
+grep -q -e "--gigabits is '0', not a number above 0" "$out/log" || fail "gigabits"
 
 # Each dialect; then parses put in by hand: those of one part are perfect, those of the other have no constituents.
 craft=$data/treebank/craft/craft.raw.tsv.xz

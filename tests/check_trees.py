@@ -42,12 +42,16 @@ check("t2t", symbols(JOHN, T2T), "S NP NNP /NP VP VBZ NP DT NN /NP /VP . /S")
 raw = "( (S-IMP (NP-SBJ=2 (-NONE- *PRO*) ) (VP (VB Note)\t(NP-1 (-LRB- -LRB-))) (X (Y (-NONE- *)))))"
 check("cleaned", trees.written(trees.cleaned(trees.read(raw))), "(TOP (S (VP (VB Note) (NP (-LRB- -LRB-)))))")
 check("a word of two", trees.written(trees.read("(S (NN a b))")), "(S (NN ab))")
-for bad in ("", "x", "(S (A a)", "(S (A a)))", "(S (A a)) (S (B b))", "(S x (A a))", "(A a)"):
+for bad in ("", "x", "(S (A a)", "(S (A a)))", "(S (A a)) (S (B b))", "(S x (A a))", "(A a)", "(S ( (A a)))"):
     try:
         trees.read(bad)
         sys.exit(f"{bad!r} was read")
     except ValueError:
         pass
+
+check("labels that are none", trees.written(trees.cleaned(trees.read("(TOP (=A (-X (A a))))"))), "(TOP (=A (-X (A a))))")
+check("a label that is a tag", repaired("S NN NN /NN /S", T2T, training("(TOP (S (NN (NN a) (NN b))))"), "(TOP (NN a) (NN b))"),
+      ("(TOP (S (NN a) (NN b)))", BRACKETS))
 
 # Each repair by hand.
 for text, want, faults in (

@@ -25,7 +25,9 @@ out=$out${dry_run:+/dry-run}
 limits=(--steps "$steps" --cooldown $((steps * 2 / 5))) beam=4
 [ -z "$dry" ] || merges=100 limits=(--steps 2 --batch-tokens 256) beam=1
 mkdir -p "$out"
-keep_options "$out" steps merges seed
+mapfile -t files < <(multi30k_files "$data" de train val)
+checksum=$(checksum "${files[@]}")
+keep_options "$out" steps merges seed "checksum=$checksum"
 multi30k "$data" "$out" de "$dry" train val
 
 # Row of Table 3, what is changed, options. The base: N 4, d 128, d_ff 256, h 4, d_k = d_v 32, P_drop 0.1, smoothing 0.1.
@@ -71,7 +73,8 @@ run() # ROW CHANGE OPTIONS...
     # The seconds of the log begin anew where a stopped training went on.
     awk -F , -v row="$row" -v change="$change" -v bleu="$(sed -n 's/^BLEU = \([0-9.]*\).*/\1/p' "$out/$row.bleu")" \
         -v parameters="$("$tfm" inspect "$model" | awk '$1 == "total" { gsub(",", ""); print $2 }')" '
-        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; columns = NF; next }
+        NF < columns { next } # cut off where the training was stopped
         $at["seconds"] < last { before += last }
         { last = $at["seconds"] }
         $1 == "valid" { ppl = $at["valid_perplexity"]; steps = $at["step"] }
@@ -79,6 +82,7 @@ run() # ROW CHANGE OPTIONS...
         "$model.csv" >> "$out/results.tsv"
 }
 
+grep -Eq -e "$rows" <<< base || [ $? = 1 ] || { echo "--rows is '$rows', no regular expression" >&2; exit 2; }
 : > "$out/results.tsv"
 while IFS='|' read -r row change options; do
     # shellcheck disable=SC2086 # a list
@@ -90,7 +94,7 @@ awk -F '\t' '
     BEGIN { print "| row | change | perplexity | BLEU | parameters | steps | seconds |\n|---|---|---|---|---|---|---|" }
     { printf "| %s | %s | %s | %s | %s M | %d | %d |\n", $1, $2, $3, $4, $5, $6, $7 }' "$out/results.tsv" | tee "$out/results.md"
 
-# Two columns of dots, perplexity (logarithmic) and BLEU, with a line where the base is.
+# Two columns of dots, perplexity (logarithmic) and BLEU, with a line where the base is, if it is there.
 awk -F '\t' '
     function widen(v, c) { if (NR == 1 || v < low[c]) low[c] = v; if (NR == 1 || v > high[c]) high[c] = v }
     function place(v, c)
@@ -100,6 +104,7 @@ awk -F '\t' '
     {
         name[NR] = $1 "  " $2; text[NR, 0] = $3; text[NR, 1] = $4
         value[NR, 0] = log($3); value[NR, 1] = $4
+        if ($1 == "base") base = NR
         widen(value[NR, 0], 0); widen(value[NR, 1], 1)
     }
     END {
@@ -108,15 +113,15 @@ awk -F '\t' '
             "font-family=\"sans-serif\" font-size=\"12\" fill=\"#333\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n" \
             "<text x=\"16\" y=\"26\" font-size=\"15\" font-weight=\"bold\">Table 3 at the size of a desk</text>\n" \
             "<text x=\"250\" y=\"44\">perplexity (less is better)</text><text x=\"570\" y=\"44\">BLEU (more is better)</text>\n", height, height
-        for (c = 0; c < 2; c++)
-            printf "<path d=\"M%.1f 52V%d\" stroke=\"#bbb\" stroke-dasharray=\"3 3\"/>\n", place(value[1, c], c), height - 14
+        for (c = 0; c < 2 && base; c++)
+            printf "<path d=\"M%.1f 52V%d\" stroke=\"#bbb\" stroke-dasharray=\"3 3\"/>\n", place(value[base, c], c), height - 14
         for (i = 1; i <= NR; i++) {
             y = 48 + 22 * i
             printf "<text x=\"16\" y=\"%d\">%s</text>\n", y, name[i]
             for (c = 0; c < 2; c++) {
                 x = place(value[i, c], c)
                 printf "<circle cx=\"%.1f\" cy=\"%d\" r=\"4\" fill=\"%s\"/><text x=\"%.1f\" y=\"%d\">%s</text>\n",
-                    x, y - 4, i == 1 ? "#333" : c ? "#c2571a" : "#1a6fc2", x + 8, y, text[i, c]
+                    x, y - 4, i == base ? "#333" : c ? "#c2571a" : "#1a6fc2", x + 8, y, text[i, c]
             }
         }
         print "</svg>"

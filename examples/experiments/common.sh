@@ -24,6 +24,7 @@ options() # "VALUES" "FLAGS" ARGUMENT...
         fi
         shift
     done
+    case ${out-} in '' | /*) ;; *) out=$PWD/$out ;; esac # awk takes a=b/c for something else than a file
     arguments=("$@")
 }
 
@@ -43,19 +44,26 @@ lines() # FILE
     fi
 }
 
+# What tells these files from others: their lines' checksum.
+checksum() # FILE...
+{
+    for file; do lines "$file"; done | cksum | cut -d ' ' -f 1
+}
+
 # Writes FILE when COMMAND is done, so that half of it is never taken for all.
 into() # FILE COMMAND...
 {
     "${@:2}" > "$1.part" && mv "$1.part" "$1"
 }
 
-# A folder holds the results of one set of options: those that differ from what it was made with are refused.
-keep_options() # FOLDER NAME... [-- TRAIN OPTIONS]
+# A folder holds the results of one set of options, and of one corpus, whose checksum is one of them: what differs from what it
+# was made with is refused.
+keep_options() # FOLDER NAME|NAME=VALUE... [-- TRAIN OPTIONS]
 {
     local folder=$1 now=''
     shift
     while [ $# -gt 0 ] && [ "$1" != -- ]; do
-        now+=" --$1 ${!1:-all}"
+        if [[ $1 == *=* ]]; then now+=" --${1/=/ }"; else now+=" --$1 ${!1:-all}"; fi
         shift
     done
     [ $# -lt 2 ] || now+=" ${*:2}"
@@ -68,10 +76,11 @@ keep_options() # FOLDER NAME... [-- TRAIN OPTIONS]
 # Trains MODEL and logs beside it, or goes on from its last checkpoint; a MODEL that exists is left as it is.
 train() # MODEL OPTIONS...
 {
-    local model=$1 resume=()
+    local model=$1 resume=() checkpoints
     shift
     if [ -e "$model" ]; then echo "$model exists: nothing to train"; return; fi
-    if compgen -G "$model-*.ckpt" > /dev/null; then resume=(--resume); fi
+    checkpoints=("$model"-*.ckpt)
+    if [ -e "${checkpoints[0]}" ]; then resume=(--resume); fi
     "$tfm" train --model "$model" --log "$model.csv" --threads "$threads" "${resume[@]}" "$@"
     rm -f "$model"-*.ckpt
 }
@@ -80,22 +89,35 @@ train() # MODEL OPTIONS...
 mean() # [DECIMALS]
 {
     awk -v d="${1-2}" '{ n++; s += $1; q += $1 * $1 }
-        END { printf "%.*f", d, s / n; if (n > 1) printf " +- %.*f", d, sqrt((q - s * s / n) / (n - 1)) }'
+        END { printf "%.*f", d, s / n; v = q - s * s / n; if (n > 1) printf " +- %.*f", d, (v > 0 ? sqrt(v / (n - 1)) : 0) }'
+}
+
+# Names Multi30k's files of each SET in English and LANGUAGE, one a line: the corpus' own lower-cased words, or the raw text.
+multi30k_files() # DATA LANGUAGE SET...
+{
+    local data=$1 to=$2 set language words
+    shift 2
+    for set; do
+        for language in en "$to"; do
+            words=$data/$set.lc.norm.tok.$language
+            if [ -e "$words" ] || [ -e "$words.gz" ]; then echo "$words"; else echo "$data/$set.$language"; fi
+        done
+    done
 }
 
 # Writes SET.en and SET.LANGUAGE of Multi30k into OUT, lower-cased words with normal punctuation: the corpus' own files
 # of them, or what Moses' scripts would make of the raw text. FIRST, unless empty, is how many lines of each.
 multi30k() # DATA OUT LANGUAGE FIRST SET...
 {
-    local data=$1 out=$2 to=$3 first=$4 set language
+    local data=$1 out=$2 to=$3 first=$4 file name language
     shift 4
-    for set; do
-        for language in en "$to"; do
-            [ ! -s "$out/$set.$language" ] || continue
-            if compgen -G "$data/$set.lc.norm.tok.$language*" > /dev/null; then lines "$data/$set.lc.norm.tok.$language"
-            else lines "$data/$set.$language" | "$tfm" tokenizer pretokenize --language "$language" --lowercase --normalize
-            fi | sed -n "1,${first:-$}p" > "$out/$set.$language.part"
-            mv "$out/$set.$language.part" "$out/$set.$language"
-        done
-    done
+    while read -r file; do
+        language=${file##*.} name=${file##*/}
+        name=$out/${name%%.*}.$language
+        [ ! -s "$name" ] || continue
+        if [[ $file == *.lc.norm.tok.* ]]; then lines "$file"
+        else lines "$file" | "$tfm" tokenizer pretokenize --language "$language" --lowercase --normalize
+        fi | sed -n "1,${first:-$}p" > "$name.part"
+        mv "$name.part" "$name"
+    done < <(multi30k_files "$data" "$to" "$@")
 }

@@ -24,7 +24,8 @@ out=$out${dry_run:+/dry-run}
 limits=(--steps "$steps" --cooldown $((steps * 2 / 5)) --average 5)
 [ -z "$dry" ] || limits=(--steps 6 --batch-tokens 256 --checkpoint-every 2 --average 3)
 mkdir -p "$out"
-keep_options "$out" steps -- "$@"
+checksum=$(checksum "$data"/g014b2b.{train,words,ref})
+keep_options "$out" steps "checksum=$checksum" -- "$@"
 head_of() { sed -n "1,${dry:-$}p"; }
 
 # Words with a space behind each letter; one word in fifty, with all its pronunciations, is held out to watch the training.

@@ -24,10 +24,12 @@ out=$out${dry_run:+/dry-run}
 merges=10000 limits=(--epochs "$epochs" --average 10 --keep 12 --patience 10 --samples 4)
 [ -z "$dry" ] || merges=100 limits=(--steps 6 --batch-tokens 256 --checkpoint-every 2 --average 3)
 mkdir -p "$out"
-keep_options "$out" epochs -- "$@"
-
 tests='test_2016_flickr test_2017_flickr test_2017_mscoco'
 # shellcheck disable=SC2086 # lists
+mapfile -t files < <(multi30k_files "$data" "$to" train val $tests)
+checksum=$(checksum "${files[@]}")
+keep_options "$out" epochs "checksum=$checksum" -- "$@"
+# shellcheck disable=SC2086
 multi30k "$data" "$out" "$to" "$dry" train val $tests
 
 for seed in $seeds; do

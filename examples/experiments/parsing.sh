@@ -32,7 +32,8 @@ limits=(--steps "$steps" --cooldown $((steps * 2 / 5)) --valid-every $((steps / 
     --average 5)
 [ -z "$dry" ] || beam=3 extra=20 n_valid=20 n_test=12 limits=(--steps 4 --batch-tokens 512 --checkpoint-every 2 --average 2)
 mkdir -p "$out"
-keep_options "$out" steps dialect test seed -- "$@"
+checksum=$(checksum "$corpus")
+keep_options "$out" steps dialect test seed "checksum=$checksum" -- "$@"
 
 # Writes SET.trees, SET.words and SET.symbols of a part of the corpus, words.tok and symbols.tok: words are cut seldom, so that
 # the decoder finds the next one where it left off; each of the hundred symbols is a token.
@@ -85,7 +86,8 @@ for part in $parts; do
             split(faults, fault, "\t")
             while ((getline line < log_file) > 0) {
                 fields = split(line, field, ",")
-                if (!row++) { for (i = 1; i <= fields; i++) at[field[i]] = i; continue }
+                if (!row++) { for (i = 1; i <= fields; i++) at[field[i]] = i; columns = fields; continue }
+                if (fields < columns) continue # cut off where the training was stopped
                 if (field[at["seconds"]] < last) before += last
                 last = field[at["seconds"]]
                 if (field[at["step"]] > steps) steps = field[at["step"]]

@@ -60,6 +60,8 @@ def read(line: str) -> Node:
             raise ValueError(f"not one tree in brackets: {line[:60]}")
         elif close:
             open_nodes.pop()
+        elif not label and len(open_nodes) > 1:
+            raise ValueError(f"a bracket within the tree has no label: {line[:60]}")
         else:
             node = Node(label)
             open_nodes[-1].children.append(node)
@@ -106,7 +108,7 @@ def cleaned(tree: Node) -> Node:
             if what.tag != EMPTY:
                 open_nodes[-1].children.append(what)
         elif kind == "open":
-            open_nodes.append(Node(re.split("[-=]", what.label)[0]))
+            open_nodes.append(Node(re.split("[-=]", what.label)[0] or what.label))
         else:
             node = open_nodes.pop()
             if node.children:
@@ -162,6 +164,7 @@ class Training:
                     continue
                 for kind in self.kinds(what.word):
                     self.tags[kind][what.tag] += 1
+        self.labels -= set(self.tags[()])  # what is a tag, too, is taken for one
 
     @staticmethod
     def kinds(word: str) -> List[Tuple[str, ...]]:

@@ -23,9 +23,12 @@ base) steps=100000 dropout=0.1 every=1500 average=5 ;;
 big) steps=300000 dropout=0.3 every=600 average=20 ;;
 *) echo "--preset is '$preset'; base and big are known" >&2; exit 2 ;;
 esac
+[ -z "$dry_run" ] || [ -z "$estimate" ] || usage
+[[ "$machines " =~ ^([1-9][0-9]*\ +)+$ ]] || { echo "--machines is '$machines', not numbers of 1 or more" >&2; exit 2; }
+[[ $gigabits =~ ^[0-9.]*[1-9][0-9.]*$ ]] || { echo "--gigabits is '$gigabits', not a number above 0" >&2; exit 2; }
 [ $# = "$(if [ -n "$estimate" ]; then echo 0; elif [ -n "$dry_run" ]; then echo 2; else echo 6; fi)" ] || usage
 need_tfm
-out=${out:-$root/build/wmt14-$preset}${dry_run:+/dry-run}
+out=${out:-$root/build/wmt14-$preset}${dry_run:+/dry-run}${estimate:+/estimate}
 work=(--merges 37000 --batch-tokens 25000 --steps "$steps" --checkpoint-every "$every" --average "$average" --keep "$average")
 bench=(--batch 40 --steps 5)
 if [ -n "$dry_run" ]; then
@@ -92,7 +95,8 @@ estimate()
 
 [ -z "$dry_run" ] || rm -rf "$out"
 mkdir -p "$out"
-keep_options "$out" preset
+checksum=$(checksum "$@")
+keep_options "$out" preset "checksum=$checksum"
 if [ -n "$dry_run" ]; then
     zcat -f "$1" | sed -n 1,440p > "$out/all.en"
     zcat -f "$2" | sed -n 1,440p > "$out/all.de"
