@@ -39,6 +39,12 @@ static bool append(struct series *s, double x, double y)
     return true;
 }
 
+/* A training that went on takes up its steps again: what is from this one on was lost. */
+static void drop_from(struct series *s, double x)
+{
+    while (s->n && s->x[s->n - 1] >= x) s->n--;
+}
+
 /* Cuts a line at its commas, in place; returns the number of fields, of which at most limit are kept. */
 static int split(char *line, char **fields, int limit)
 {
@@ -56,14 +62,14 @@ static int column(char **fields, int n, const char *name)
     return n;
 }
 
-/* The field as a positive number; NaN when it is empty or something else. */
+/* The field as a positive number, not too large to be drawn; NaN when it is empty or something else. */
 static double value(char **fields, int n, int index)
 {
     char *end;
 
     if (index < 0 || index >= n || !*fields[index]) return NAN;
     const double v = strtod(fields[index], &end);
-    return *end || !isfinite(v) || v <= 0 ? NAN : v;
+    return *end || !(v > 0 && v < 1e300) ? NAN : v;
 }
 
 static bool read_log(FILE *file, struct log *log)
@@ -83,8 +89,11 @@ static bool read_log(FILE *file, struct log *log)
         const int n = split(line, fields, 64);
         const double step = value(fields, n, log->step), train = value(fields, n, log->train_loss);
         const double valid = value(fields, n, log->valid_loss);
-        if (!isnan(step) && !isnan(train)) good = append(&log->train, step, train);
-        if (good && !isnan(step) && !isnan(valid)) good = append(&log->valid, step, valid);
+        if (isnan(step) || (isnan(train) && isnan(valid))) continue;
+        if (!isnan(train)) drop_from(&log->train, step);
+        drop_from(&log->valid, step);
+        if (!isnan(train)) good = append(&log->train, step, train);
+        if (good && !isnan(valid)) good = append(&log->valid, step, valid);
     }
     free(line);
     return good;

@@ -96,6 +96,11 @@ printf 'event,step,loss,nll,valid_nll\nstep,1,5,4,\nstep,2,4,3,\nvalid,2,,,3.5\n
 grep -q "class='train'.*M [0-9]" "$tmp/log.svg" || fail "the plot has no training curve"
 grep -qF "validation, last 1.25" "$tmp/log.svg" || fail "the legend does not tell the last validation loss"
 if grep -Eiq 'nan|inf' "$tmp/log.svg"; then fail "the plot has numbers that are none"; fi
+# Steps that were taken again count once; a step that no picture holds is none.
+printf 'event,step,nll,valid_nll\nstep,1,4,\nstep,2,9,\nvalid,2,,8\nstep,3,9,\nstep,2,3,\nvalid,2,,2\nstep,1.7e308,1,\n' > "$tmp/again.csv"
+"$plot" "$tmp/again.csv" "$tmp/again.svg"
+[ "$(grep -c "<circle" "$tmp/again.svg")" -eq 1 ] || fail "the plot has validations of steps that were lost"
+grep -o "class='train' d='M[^Z]*" "$tmp/again.svg" | head -n 1 | awk '{ exit NF != 4 }' || fail "the plot has steps that were lost"
 printf 'event,step,loss\nstep,,\nstep,x,y\n' > "$tmp/empty.csv"
 refused 1 "$plot" "$tmp/empty.csv" "$tmp/x.svg"
 refused 1 "$plot" "$tmp/absent.csv" "$tmp/x.svg"

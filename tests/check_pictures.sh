@@ -18,6 +18,8 @@ write_corpus
 { head -n 5 de; echo '<img src=x onerror=alert(1)>'; } > valid.de
 works "a model" "$tfm" train --src en --tgt de --model m.tfm --steps 60 --quiet "${small[@]}" --set n_decoder_layers=2 \
     --valid-src valid.en --valid-tgt valid.de --valid-every 10 --valid-bleu --log run.csv --samples 6
+# Of a training that went on with other samples: number 1 is another sentence.
+echo '70,1,another,"its reference",elsewhere' >> run.samples.csv
 draw=("$tfm" attention --model m.tfm --quiet)
 hostile='</script><script>alert(1)</script> "&<img src=x onerror=alert(1)>'
 works "a page" "${draw[@]}" --src-text "two five six one" --tgt-text "zwei fuenf sechs eins" --out short.html
@@ -37,6 +39,8 @@ works "a report of a steep curve" "$tfm" report steep.csv -o steep.html
 } > harsh.csv
 works "a report of a damaged log" "$tfm" report harsh.csv -o harsh.html
 works "a report" "$tfm" report run.csv -o run.html
+mkdir again && cp run.csv again
+works "a report of logs of one name" "$tfm" report run.csv again/run.csv -o alike.html
 works "a comparison" "$tfm" report run.csv other.csv -o both.html
 NODE_PATH="$folder/node_modules" node "$root/tests/pictures.js" "$browser" "$PWD" > seen 2>&1
 code=$?

@@ -136,7 +136,7 @@ check=("$tfm" attention --src-text "two" --model)
 refused "another end" 2 "'a.png'.*\.html, \.svg or \.json" "${draw[@]}" --src-text two --out a.png
 refused "no such layer" 2 "--layer is 3, not in 1\.\.2" "${draw[@]}" --src-text two --layer 3 --out a.svg
 refused "a layer of which kind" 2 "needs --kind" "${draw[@]}" --src-text two --layer 1 --out a.json
-for list in 0 3 2-1 1- ,1 1, x 1,,2; do
+for list in '1- 2' 0 3 2-1 1- ,1 1, x 1,,2; do
     refused "no list of heads: $list" 2 "--heads is '$list'.*1\.\.2" "${draw[@]}" --src-text two --heads "$list" --out a.svg
 done
 for token in 0 99 twofive ""; do

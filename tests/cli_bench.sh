@@ -53,6 +53,8 @@ check "train: profile: recomputation" grep -Eq "^  recomputation +6 " err
 check "train: profile: all" equal "$(grep -c "^  all " err)" 2
 works "train: in pieces" "$tfm" bench train "${work[@]}" --batch 4000 --steps 1 --memory 60M
 check "train: in pieces" says "0 < x['piece_tokens'] < 28000"
+works "train: a vocabulary of the model" "$tfm" bench train "${work[@]}" --steps 1 --set vocab_size=100
+works "train: another of the source" "$tfm" bench train "${work[@]}" --steps 1 --set sharing=none --set source_vocab_size=50
 refused "train: a preset" 2 "preset" "$tfm" bench train --preset huge
 refused "train: too much" 2 "is more than 16777216 tokens" "$tfm" bench train --batch 1000000 --src-len 1000
 refused "train: no step" 2 "not a whole number in 1\.\." "$tfm" bench train --steps 0

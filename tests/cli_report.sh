@@ -53,6 +53,10 @@ check "a resumed log" says "r[0]['steps']['step'] == list(range(1, 16)) and r[0]
 check "a resumed log: time goes on" says "r[0]['steps']['seconds'] == [*range(1, 9), *range(13, 20)]"
 check "a resumed log: is noted" says "len(r[0]['notes']) == 1 and 'line 15: ' in r[0]['notes'][0] and '4 rows' in r[0]['notes'][0]"
 
+{ echo $header; steps 1 3 12000; echo step,4,1,1200; steps 4 5 0; } > cut.csv
+works "a log cut off within its seconds" "$tfm" report cut.csv
+check "a log cut off within its seconds: they are no time" says "r[0]['steps']['seconds'] == [12001, 12002, 12003, 12004, 12005]"
+
 # Columns are found by their names: logs without some of them, and with others in another order, are read.
 printf 'loss,extra,event,step\n2.5,x,step,1\n2.25,y,step,2\n' > old.csv
 works "other columns" "$tfm" report old.csv
@@ -103,6 +107,13 @@ cp run.csv alone.csv; rm -f m.tfm*
 works "the same training without samples" "${train[@]}" --steps 4 --log other.csv
 check "samples change nothing" equal "$(head -n 6 other.csv | cut -d , -f 1,2,5-8)" "$(head -n 6 run.csv | cut -d , -f 1,2,5-8)"
 check "no samples, no file" not test -e other.samples.csv
+cp run.samples.csv other.samples.csv
+works "a training that begins anew" "${train[@]}" --steps 2 --log other.csv --restart
+check "samples of an earlier training: are gone" not test -e other.samples.csv
+echo mine > other.samples.csv
+works "a training beside a file of that name" "${train[@]}" --steps 2 --log other.csv --restart
+check "a file of that name: is left" equal "$(cat other.samples.csv)" mine
+rm other.samples.csv
 head -c -9 run.samples.csv > alone.samples.csv
 works "samples that are cut off" "$tfm" report alone.csv
 check "samples that are cut off" says "len(r[0]['samples']) >= 8 and 'alone.samples.csv, line 10' in r[0]['notes'][0]"

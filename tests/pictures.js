@@ -408,7 +408,10 @@ async function showsTheTraining(browser) {
     (await page.$$eval("#chart-loss text", (all) => all.map((node) => node.textContent)))
       .some((label) => label.includes(":")));
 
-  check("samples", await count(page, "#samples article") === 6 && (await text(page, "#samples")).includes("step 10"));
+  check("samples", await count(page, "#samples article") === 7 && (await text(page, "#samples")).includes("step 10"));
+  check("samples of one number are told apart",
+    (await page.$$eval("#samples article", (all) => all.map((node) => node.textContent).filter((t) => t.includes("elsewhere"))))
+      .join() === "sourceanotherreferenceits referencestep 70elsewhere");
   check("samples are text",
     (await text(page, "#samples")).includes("<img src=x onerror=alert(1)>") && await count(page, "img") === 0);
   check("no notes", !await page.isVisible("#notes"));
@@ -458,6 +461,9 @@ async function comparesTrainings(browser) {
   check("damage is named with its line",
     notes.includes("other.csv, line 10: is cut off") && await page.isVisible("#notes"), notes);
   await page.done();
+  const alike = await open(browser, "alike.html");
+  check("logs of one name have their paths", (await text(alike, "#names")) === "run.csv, again/run.csv", await text(alike, "#names"));
+  await alike.done();
 }
 
 async function main() {

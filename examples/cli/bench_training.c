@@ -40,7 +40,9 @@ static void make_data(bench *b)
     memory_grow(&b->tokens, &capacity, b->n_pairs * (a->src_len + a->tgt_len), sizeof *b->tokens);
     capacity = 0;
     memory_grow(&b->sentences, &capacity, 2 * b->n_pairs, sizeof *b->sentences);
-    int32_t *at = fill_sentences(b->sentences, b->n_pairs, a->src_len, a->vocab, b->tokens);
+    const uint32_t source_vocab = b->model_options.source_vocab_size;
+    int32_t *at =
+        fill_sentences(b->sentences, b->n_pairs, a->src_len, source_vocab ? source_vocab : a->vocab, b->tokens);
     fill_sentences(b->sentences + b->n_pairs, b->n_pairs, a->tgt_len, a->vocab, at);
 }
 
@@ -48,7 +50,9 @@ static int set_model_options(bench *b)
 {
     tfm_model_options_init(&b->model_options, sizeof b->model_options);
     b->model_options.vocab_size = b->args->vocab;
-    return model_options_set(&b->model_options, b->args->preset, &b->args->sets);
+    const int code = model_options_set(&b->model_options, b->args->preset, &b->args->sets);
+    b->args->vocab = b->model_options.vocab_size;
+    return code;
 }
 
 static int start(bench *b)

@@ -264,8 +264,9 @@ static int read_heads(drawing *d, const char *list)
     do {
         char *end;
         const unsigned long first = strtoul(at, &end, 10);
-        const unsigned long last = *end == '-' ? strtoul(end + 1, &end, 10) : first;
-        if (*at < '1' || *at > '9' || (*end && *end != ',') || last < first || last > n)
+        const char *to = *end == '-' ? end + 1 : at;
+        const unsigned long last = to == at ? first : strtoul(to, &end, 10);
+        if (*at < '1' || *at > '9' || *to < '1' || *to > '9' || (*end && *end != ',') || last < first || last > n)
             return console_usage("--heads is '%s', not a list such as 1,3 or 2-4 of heads in 1..%zu", list, n);
         for (unsigned long h = first; h <= last; h++) d->heads[h - 1] = true;
         at = *end ? end + 1 : NULL;

@@ -87,7 +87,7 @@ static const option_row rows[] = {
      OPTION_TEXT, .file = 'r', AT(init)},
 
     {.kind = OPTION_HEADING, .help = "How long (the first limit reached ends the training)"},
-    {"steps", "N", "updates of the weights; default 100000, or no limit when another one is given", OPTION_U64,
+    {"steps", "N", "updates of the weights; default 100000, or no limit with --epochs or --max-time", OPTION_U64,
      .low = 1, AT(steps)},
     {"epochs", "N", "passes over the data; default: no limit", OPTION_U64, AT(trainer.max_epochs)},
     {"max-time", "TIME", "of this run: seconds, or 90s, 20m, 2h; default: no limit", OPTION_SECONDS,

@@ -63,8 +63,8 @@ static char *visible(tfm_text text)
     char *out = NULL;
     memory_grow(&out, &capacity, 4 * text.size + 4, 1);
     for (size_t i = 0; i < text.size; i++) n += put_visible(out + n, (unsigned char)text.data[i], whole);
-    if (n == 0 || strspn(out, " ") == n) n = (size_t)sprintf(out, OPEN_BOX);
     out[n] = '\0';
+    if (strspn(out, " ") == n) strcpy(out, OPEN_BOX);
     return out;
 }
 

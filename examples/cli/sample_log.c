@@ -5,6 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#define HEADER "step,sample,source,reference,translation\n"
 
 char *sample_log_path(const char *log_path)
 {
@@ -17,6 +20,16 @@ char *sample_log_path(const char *log_path)
     memcpy(path, log_path, stem);
     strcpy(path + stem, to);
     return path;
+}
+
+void sample_log_forget(const char *log_path)
+{
+    char *path = sample_log_path(log_path), line[sizeof HEADER] = "";
+    FILE *file = fopen(path, "r");
+    if (file && fgets(line, sizeof line, file) && strcmp(line, HEADER) == 0 && unlink(path) != 0)
+        console_warn("cannot remove %s: %s", path, strerror(errno));
+    if (file) fclose(file);
+    free(path);
 }
 
 static bool is_blank(tfm_text line)
@@ -41,7 +54,7 @@ int sample_log_open(sample_log *s, const char *log_path, bool append, const text
 {
     *s = (sample_log){.path = sample_log_path(log_path)};
     choose(s, sources, references, n);
-    s->file = csv_open(s->path, append, "step,sample,source,reference,translation\n");
+    s->file = csv_open(s->path, append, HEADER);
     return s->file ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 

@@ -15,6 +15,8 @@ typedef struct sample_log {
 /* Of a log; freed by the caller. */
 char *sample_log_path(const char *log_path);
 
+/* Removes the file beside a log that begins anew: samples of an earlier training are none of the next one's. */
+void sample_log_forget(const char *log_path);
 /* Opens the file beside a log and chooses n of the pairs, spread over all; append: rows are added. An exit code. */
 int sample_log_open(sample_log *s, const char *log_path, bool append, const text_lines *sources,
                     const text_lines *references, size_t n);

@@ -298,6 +298,7 @@ static int open_logs(training *t)
     const train_args *a = t->args;
     const bool append = t->resume != NULL;
     if (!progress_open(&t->progress, a->log, append)) return EXIT_FAILURE;
+    if (a->log && !append) sample_log_forget(a->log);
     if (a->samples == 0) return EXIT_SUCCESS;
     return sample_log_open(&t->samples, a->log, append, &t->valid_src, &t->valid_tgt, a->samples);
 }

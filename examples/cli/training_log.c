@@ -160,6 +160,7 @@ static void read_row(table *t)
     const bool whole = check_whole(t);
     for (int c = 0; c < LOG_COLUMNS; c++) row.values[c] = number(t, t->column[c], log_columns[c]);
     double *v = row.values;
+    if (!whole && t->column[LOG_SECONDS] >= 0 && t->n <= (size_t)t->column[LOG_SECONDS] + 1) v[LOG_SECONDS] = (double)NAN;
     if (isnan(v[LOG_STEP]) ||
         (!whole && v[LOG_STEP] < last_step(t->log))) { /* half a number is no reason to drop rows */
         note(t, "has no step that can be trusted, so that it has no place");

@@ -9,7 +9,9 @@ let printing = false;
 
 const byId = (id) => document.getElementById(id);
 const alone = data.runs.length === 1;
-const nameOf = (run) => run.name.replace(/^.*\//, "").replace(/\.csv(\.gz)?$/, "");
+const shortName = (run) => run.name.replace(/^.*\//, "").replace(/\.csv(\.gz)?$/, "");
+// Of logs in several folders that have the same name the whole path tells.
+const nameOf = (run) => (data.runs.some((other) => other !== run && shortName(other) === shortName(run)) ? run.name : shortName(run));
 
 // One run has a colour for training and one for validation, several have one each.
 const colorOf = (run, kind) => (alone ? COLORS[kind === "valid" ? 1 : 0] : COLORS[data.runs.indexOf(run) % COLORS.length]);
@@ -158,7 +160,7 @@ function pathOf(xs, ys, place) {
 
 function bandPath(line, place) {
   const [least, most] = line.band;
-  const there = line.x.map((_, i) => i).filter((i) => least[i] !== null && place.shows(least[i]));
+  const there = line.x.map((_, i) => i).filter((i) => least[i] !== null && line.x[i] !== null && place.shows(least[i]));
   const point = (i, values) => `${place.x(line.x[i]).toFixed(1)} ${place.y(values[i]).toFixed(1)}`;
   return there.length ?
     `M${there.map((i) => point(i, most)).join("L")}L${there.reverse().map((i) => point(i, least)).join("L")}Z` :
@@ -197,7 +199,7 @@ function drawLine(svg, line, place) {
     "data-run": nameOf(line.run), "data-kind": line.kind }));
   if (!line.dots || line.values.length > 60) return;
   line.values.forEach((y, i) => {
-    if (y !== null && place.shows(y))
+    if (y !== null && line.x[i] !== null && place.shows(y))
       svg.append(make("circle", { class: "dot", cx: place.x(line.x[i]), cy: place.y(y), r: 4, fill: line.color }));
   });
 }

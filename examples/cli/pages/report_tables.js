@@ -37,10 +37,10 @@ function drawSummary() {
 }
 
 // Translations of one sentence: equal ones that follow each other are one entry, "250–750".
-function entriesOf(run, sample) {
+function entriesOf(run, source, reference) {
   const entries = [];
-  const rows = new Map(
-    run.samples.filter((row) => row[1] === sample).map((row) => [row[0], row[4]]));  // the last of a step counts
+  const rows = new Map(run.samples.filter((row) => row[2] === source && row[3] === reference)
+    .map((row) => [row[0], row[4]]));  // the last of a step counts
   for (const [step, text] of [...rows].sort((a, b) => a[0] - b[0])) {
     const last = entries.at(-1);
     if (last && last.text === text) last.to = step;
@@ -54,12 +54,11 @@ function drawSamples() {
   const sources = new Map(data.runs.flatMap((run) => run.samples).map((row) => [`${row[2]}\u0000${row[3]}`, row]));
   box.hidden = sources.size === 0;
   box.append(make("h2", {}, "Sample translations"));
-  for (const [key, [, , source, reference]] of sources) {
+  for (const [, , source, reference] of sources.values()) {
     const list = make("dl", {}, make("dt", {}, "source"), make("dd", { class: "source", dir: "auto" }, source),
       make("dt", {}, "reference"), make("dd", { dir: "auto" }, reference));
     for (const run of data.runs) {
-      const row = run.samples.find((r) => `${r[2]}\u0000${r[3]}` === key);
-      for (const { from, to, text } of row ? entriesOf(run, row[1]) : []) {
+      for (const { from, to, text } of entriesOf(run, source, reference)) {
         const steps = `step ${from}${to > from ? `–${to}` : ""}`;
         list.append(make("dt", {}, alone ? steps : `${nameOf(run)}, ${steps}`),
           make("dd", { dir: "auto", class: text === reference ? "exact" : "" }, text));
