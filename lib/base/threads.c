@@ -143,10 +143,11 @@ static void wait_for_others(tfm_pool *pool)
 
 static size_t usable_cores(void)
 {
-    cpu_set_t set;
+    cpu_set_t sets[8]; /* of 1024 each: as many processors as Linux can have */
 
-    if (sched_getaffinity(0, sizeof set, &set)) return 1;
-    return (size_t)CPU_COUNT(&set);
+    if (sched_getaffinity(0, sizeof sets, sets)) return 1;
+    const size_t n = (size_t)CPU_COUNT_S(sizeof sets, sets);
+    return n < MAX_THREADS ? n : MAX_THREADS;
 }
 
 /* Signals stay with the host's own threads. */
