@@ -472,8 +472,7 @@ START_TEST(translation_is_watched_and_cancelled)
     require_status(TFM_E_INVALID, "moved", [&] { first.translate(english); });
     const auto go_on = [](std::size_t) { return false; };
     require_status(TFM_E_INVALID, "moved", [&] { first.stream(english, go_on); });
-    tfm_request r;
-    tfm_request_init(&r, sizeof r);
+    tfm_request r{};
     r.partial = [](void *, const tfm_partial *) -> std::int32_t { return 0; };
     require_status(TFM_E_INVALID, "functions of its own", [&] { d.run(r, go_on); });
     require_status(TFM_E_INVALID, "", [&] { first.attention({}, {}, TFM_ATTENTION_CROSS, 0, 0); });

@@ -6,14 +6,14 @@
 #   DATA            has g014b2b.train, g014b2b.words and g014b2b.ref, plain or .gz: test/g014b2b of
 #                   github.com/AdolfVonKleist/Phonetisaurus
 #   --seed N        default 1
-#   --steps N       in the last two fifths of which the rate cools down; default 12000, of 390 an epoch
+#   --steps N       in the last two fifths of which the rate cools down; default 56000, 30 epochs
 #   --out FOLDER    model, log, answers and results.md; default build/g2p
 #   --dry-run       500 words and a few steps, in FOLDER/dry-run: does everything work?
 #   TRAIN OPTIONS   further options of 'tfm train'
 # A stopped run goes on when the same command is given again.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
-seed=1 steps=12000 out=$root/build/g2p dry_run=''
+seed=1 steps=56000 out=$root/build/g2p dry_run=''
 options 'seed steps out' dry-run "$@"
 set -- "${arguments[@]}"
 [ $# -gt 0 ] || usage
@@ -43,8 +43,7 @@ merges=$(cut -d ' ' -f 1- --output-delimiter $'\n' "$out/train.tgt" | grep .. | 
 say "Training $model"
 start=$(date +%s)
 train "$model" --src "$out/train.src" --tgt "$out/train.tgt" --valid-src "$out/valid.src" --valid-tgt "$out/valid.tgt" \
-    --tokenizer subword-nmt --merges "$merges" --preset tiny --set d_model=256 --set d_ff=512 --set n_encoder_layers=3 \
-    --set n_decoder_layers=3 --batch-tokens 2048 --lr-scale 1 --warmup 2000 --dropout 0.2 --attention-dropout 0.1 \
+    --tokenizer subword-nmt --merges "$merges" --preset tiny --batch-tokens 512 --lr-scale 0.5 --warmup 1000 --dropout 0.1 \
     "${limits[@]}" --seed "$seed" "$@"
 echo "$(($(date +%s) - start)) s"
 [ "$out/test.$seed.out" -nt "$model" ] ||
