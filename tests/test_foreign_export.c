@@ -238,6 +238,38 @@ START_TEST(an_export_is_what_is_read_from_its_folder)
 }
 END_TEST
 
+/* An export that fails leaves what was there: never the weights of one model with the configuration of another. */
+START_TEST(a_failed_export_changes_nothing)
+{
+    static const char *const kept[] = {"model.safetensors", "config.json"};
+    static const char *const in_the_way[] = {"config.json.part", "model.safetensors"};
+    char name[TESTING_PATH], blocked[TESTING_PATH];
+    tfm_model_options o = form(3);
+    tfm_model *m, *next;
+    size_t size, after;
+
+    ck_assert_ok(tfm_model_create(&m, &o, NULL, &error), error);
+    o.activation = TFM_ACTIVATION_RELU, o.seed++;
+    ck_assert_ok(tfm_model_create(&next, &o, NULL, &error), error);
+    path_join(other, folder, "out");
+    ck_assert_ok(tfm_model_export(m, other, TFM_EXPORT_HUGGING_FACE, &error), error);
+    path_join(blocked, other, in_the_way[_i]);
+    path_join(name, other, kept[_i]);
+    char *before = file_read(name, &size);
+    if (_i) ck_assert_int_eq(unlink(blocked), 0);
+    ck_assert_int_eq(mkdir(blocked, 0777), 0);
+    ck_assert_status(tfm_model_export(next, other, TFM_EXPORT_HUGGING_FACE, &error), TFM_E_IO, error);
+    char *now = file_read(name, &after);
+    ck_assert(size == after && !memcmp(before, now, size));
+    ck_assert_int_eq(rmdir(blocked), 0);
+    ck_assert_int_ne(access(path_join(name, other, "config.json.part"), F_OK), 0);
+    free(before);
+    free(now);
+    tfm_model_free(m);
+    tfm_model_free(next);
+}
+END_TEST
+
 START_TEST(what_the_others_lack_is_named)
 {
     static const struct {
@@ -311,6 +343,7 @@ static Suite *suite(void)
     tcase_add_test(c, models_of_others_come_back);
     tcase_add_test(c, an_export_has_positions_enough);
     tcase_add_test(c, an_export_is_what_is_read_from_its_folder);
+    tcase_add_loop_test(c, a_failed_export_changes_nothing, 0, 2);
     tcase_add_test(c, what_the_others_lack_is_named);
     tcase_add_loop_test(c, exports_without_memory, 0, 2);
     suite_add_tcase(s, c);
