@@ -13,7 +13,7 @@ static float scratch[SCRATCH], stats[2 * ROWS], d_out[ROWS * WIDTH], dq[ROWS * W
 
 static inline const tfm_kernels *twin(int i)
 {
-    return tfm_kernels_for(i ? tfm_cpu_flags() : 0);
+    return tfm_kernels_for(i ? tfm_cpu_flags(true) : 0);
 }
 
 /* Rows of cols floats with NaN between them. */

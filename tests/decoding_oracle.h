@@ -31,7 +31,7 @@ static inline void tiny_begin(tiny *t, uint64_t seed)
 
     o.vocab_size = o.source_vocab_size = TINY_V;
     o.seed = seed;
-    golden_begin_with(&t->g, &o, 1, tfm_cpu_flags());
+    golden_begin_with(&t->g, &o, 1, tfm_cpu_flags(true));
     tfm_weights_init(&t->g.weights, t->g.data);
     for (size_t i = 0; i < t->g.weights.size; i++) t->g.data[i] *= 1.7f;
 }

@@ -85,7 +85,7 @@ static inline void golden_begin_with(golden *g, const tfm_model_options *options
 static inline void golden_begin(golden *g)
 {
     const tfm_model_options o = golden_options();
-    golden_begin_with(g, &o, 1, tfm_cpu_flags());
+    golden_begin_with(g, &o, 1, tfm_cpu_flags(true));
 }
 
 static inline void golden_end(golden *g)

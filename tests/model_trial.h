@@ -161,7 +161,7 @@ static const oracle_batch golden_batch = {
 
 static inline unsigned trial_flags(int i)
 {
-    return i ? tfm_cpu_flags() : 0;
+    return i ? tfm_cpu_flags(true) : 0;
 }
 
 #endif

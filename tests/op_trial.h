@@ -203,7 +203,7 @@ static inline void trial_check(trial *t, const tfm_kernels *kernels)
 
 static inline const tfm_kernels *trial_twin(int i)
 {
-    return tfm_kernels_for(i ? tfm_cpu_flags() : 0);
+    return tfm_kernels_for(i ? tfm_cpu_flags(true) : 0);
 }
 
 #endif

@@ -11,7 +11,7 @@ static int order[MOST];
 
 static const tfm_kernels *twin(int i)
 {
-    return tfm_kernels_for(i ? tfm_cpu_flags() : 0);
+    return tfm_kernels_for(i ? tfm_cpu_flags(true) : 0);
 }
 
 static void random_row(size_t n, unsigned seed, unsigned levels)

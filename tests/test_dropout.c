@@ -10,7 +10,7 @@ static float x[MOST], y[MOST], z[MOST];
 
 static const tfm_kernels *twin(int i)
 {
-    return tfm_kernels_for(i ? tfm_cpu_flags() : 0);
+    return tfm_kernels_for(i ? tfm_cpu_flags(true) : 0);
 }
 
 static tfm_dropout dropout_of(const oracle_mask *m)

@@ -7,20 +7,22 @@ enum { PAD = 3, FLOATS = 400000 }; /* PAD: floats between rows, poisoned */
 
 static float a_data[FLOATS], b_data[FLOATS], c_data[FLOATS], c_other[FLOATS], bias[2048];
 
-const tfm_kernels *tfm_kernels_table_wide(void); /* the panels of AVX-512 and its BF16, in C for any CPU */
+const tfm_kernels *tfm_kernels_table_wide(void);  /* the panels of AVX-512 and its BF16, in C for any CPU */
+const tfm_kernels *tfm_kernels_table_tiles(void); /* and those of AMX */
 
 static bool bf16; /* what this test multiplies */
 
-/* Every twin of this CPU, then the wide one; each with operands as they are and rounded to bfloat16. */
+/* Every twin of this CPU, then the two in C; each with operands as they are and rounded to bfloat16. */
 static int n_ways(void)
 {
-    return 2 * (__builtin_popcount(tfm_cpu_flags()) + 2);
+    return 2 * (__builtin_popcount(tfm_cpu_flags(true)) + 3);
 }
 
 static const tfm_kernels *begin(int way)
 {
     bf16 = way % 2;
-    return way < n_ways() - 2 ? tfm_kernels_for((1u << way / 2) - 1) : tfm_kernels_table_wide();
+    if (way < n_ways() - 4) return tfm_kernels_for((1u << way / 2) - 1);
+    return way < n_ways() - 2 ? tfm_kernels_table_wide() : tfm_kernels_table_tiles();
 }
 
 typedef struct pool {
@@ -503,8 +505,8 @@ START_TEST(int8_products_are_near_and_the_same_everywhere)
 }
 END_TEST
 
-/* To the nearest, ties to even; infinity, zeros and subnormals as they are; NaN, whatever its bits, stays NaN; too
- * large is infinite. */
+/* To the nearest, ties to even; infinity, zeros and, but for AMX, which takes them for zero, subnormals as they are;
+ * NaN, whatever its bits, stays NaN; too large is infinite. */
 START_TEST(operands_are_rounded_to_bfloat16)
 {
     static const struct {
@@ -513,16 +515,21 @@ START_TEST(operands_are_rounded_to_bfloat16)
                  {0x3F807FFF, 0x3F800000}, {0xBF818000, 0xBF820000}, {0x7F7FFFFF, 0x7F800000}, {0x7F800000, 0x7F800000},
                  {0xFF800000, 0xFF800000}, {0x80000000, 0x80000000}, {0x00010000, 0x00010000}, {0x7FFFFFFF, 0x7FC00000},
                  {0xFFFFFFFF, 0x7FC00000}, {0x7F800001, 0x7FC00000}};
-    const tfm_product *how = &begin(_i)->bf16;
-    float panel[TFM_NR_MAX], x;
+    const tfm_kernels *kernels = begin(_i);
+    const tfm_product *how = &kernels->bf16;
+    const bool no_subnormals = !strcmp(kernels->twin, "amx");
+    float panel[TFM_NR_MAX * 16], x;
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint32_t bits;
+        ck_assert_uint_le(tfm_items(how, 1) * how->nr, sizeof panel / sizeof *panel);
         memcpy(&x, &cases[i].from, sizeof x);
         how->pack_b(panel, &x, 1, 1, 1, 1);
         memcpy(&bits, panel, sizeof bits);
         if (how->terms == 2) bits <<= 16;
-        ck_assert_uint_eq(bits, cases[i].to);
+        memcpy(&x, &bits, sizeof x);
+        if (cases[i].to == 0x7FC00000) must(isnan(x));
+        else ck_assert_uint_eq(bits, no_subnormals && cases[i].to == 0x00010000 ? 0 : cases[i].to);
     }
 }
 END_TEST

@@ -5,7 +5,7 @@
 
 static const tfm_kernels *twin(int i)
 {
-    return tfm_kernels_for(i ? tfm_cpu_flags() : 0);
+    return tfm_kernels_for(i ? tfm_cpu_flags(true) : 0);
 }
 
 static void near_list(const float *got, const double *want, size_t n, size_t stride, double bound, const char *what)
@@ -209,7 +209,7 @@ static void begin_setting(int i, uint32_t positions)
     tfm_model_options o = golden_options();
 
     o.positions = positions;
-    golden_begin_with(&g, &o, thread_counts[i % 3], i < 3 ? 0 : tfm_cpu_flags());
+    golden_begin_with(&g, &o, thread_counts[i % 3], i < 3 ? 0 : tfm_cpu_flags(true));
 }
 
 static void check_losses(double nll, double paper, double uniform, const int32_t *inputs)
@@ -412,7 +412,7 @@ START_TEST(m21_tied_parts)
     memcpy(tied, g.data, sizeof tied);
     golden_end(&g);
     o.sharing = TFM_SHARE_NONE;
-    golden_begin_with(&g, &o, thread_counts[_i % 3], _i < 3 ? 0 : tfm_cpu_flags());
+    golden_begin_with(&g, &o, thread_counts[_i % 3], _i < 3 ? 0 : tfm_cpu_flags(true));
     for (size_t i = 0; i < 3; i++) memcpy(g.data + 88 * i, tied, 88 * sizeof *tied);
     memcpy(g.data + 3 * 88, tied + 88, sizeof tied - 88 * sizeof *tied);
     golden_pass(&g, golden_inputs, 0.1f, false, true);

@@ -2,6 +2,12 @@
 #include "kernels/kernels.h"
 #include "oracle.h"
 
+#if defined(__linux__) && defined(__x86_64__)
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 #define ULP 0x1p-24 /* half a unit in the last place, relative */
 
 enum { MOST = 1 << 16 };
@@ -13,22 +19,62 @@ enum { N_WIDTHS = sizeof widths / sizeof *widths };
 
 static const tfm_kernels *twin(int i)
 {
-    return tfm_kernels_for(i ? tfm_cpu_flags() : 0);
+    return tfm_kernels_for(i ? tfm_cpu_flags(true) : 0);
 }
 
 START_TEST(tables_are_complete)
 {
     const tfm_kernels *k = twin(_i);
 
-    must(k->f32.tile && k->f32.pack_a && k->f32.pack_b && k->bf16.tile && k->bf16.pack_a && k->bf16.pack_b);
+    must(k->f32.block && k->f32.pack_a && k->f32.pack_b && k->bf16.block && k->bf16.pack_a && k->bf16.pack_b);
     must(k->bias_relu && k->relu_backward && k->activate && k->activate_backward && k->dropout && k->add_dropped &&
          k->add && k->add_rows);
     must(k->axpby && k->sum_squares && k->layer_norm && k->layer_norm_backward && k->attention);
     must(k->attention_backward && k->log_sum_exp && k->exponentials && k->scale_less && k->log_add && k->adam);
     ck_assert_ptr_eq(tfm_kernels_for(0), tfm_kernels_for(1u << 31));
-    if (tfm_cpu_flags()) ck_assert_ptr_ne(tfm_kernels_for(0), tfm_kernels_for(tfm_cpu_flags()));
+    if (tfm_cpu_flags(true)) ck_assert_ptr_ne(tfm_kernels_for(0), tfm_kernels_for(tfm_cpu_flags(true)));
 }
 END_TEST
+
+#if defined(__linux__) && defined(__x86_64__)
+
+/* Whether this process may use the tiles of AMX. */
+static bool may_use_tiles(void)
+{
+    enum { ARCH_GET_XCOMP_PERM = 0x1022, TILES = 1u << 18 };
+    uint64_t permitted = 0;
+
+    return !syscall(SYS_arch_prctl, ARCH_GET_XCOMP_PERM, &permitted) && permitted & TILES;
+}
+
+/* Its signal frames become larger then, which is nobody's business who computes in float32. */
+START_TEST(the_system_is_asked_for_amx_when_bfloat16_is_wanted)
+{
+    must(!(tfm_cpu_flags(false) & TFM_CPU_AMX));
+    must(!may_use_tiles());
+
+    const unsigned flags = tfm_cpu_flags(true);
+    must(!(flags & TFM_CPU_AMX) || may_use_tiles());
+    ck_assert_uint_eq(tfm_cpu_flags(false), flags);
+    ck_assert_uint_eq(tfm_cpu_flags(true), flags);
+}
+END_TEST
+
+/* Linux refuses where a signal stack has no room for the tiles: then it works without them, for good. */
+START_TEST(a_refusal_of_amx_stays)
+{
+    static char memory[2048]; /* MINSIGSTKSZ */
+    const stack_t small = {.ss_sp = memory, .ss_size = sizeof memory}, none = {.ss_flags = SS_DISABLE};
+
+    if (sigaltstack(&small, NULL)) return; /* this system wants larger ones anyway */
+    must(!(tfm_cpu_flags(true) & TFM_CPU_AMX));
+    ck_assert_int_eq(sigaltstack(&none, NULL), 0);
+    must(!(tfm_cpu_flags(true) & TFM_CPU_AMX));
+    must(!may_use_tiles());
+}
+END_TEST
+
+#endif
 
 /* ---------------------------------------------------------------------------------------------- exponentials ---- */
 
@@ -475,6 +521,10 @@ static Suite *suite(void)
     TCase *c = tcase_create("kernels");
 
     tcase_add_loop_test(c, tables_are_complete, 0, 2);
+#if defined(__linux__) && defined(__x86_64__)
+    tcase_add_test(c, the_system_is_asked_for_amx_when_bfloat16_is_wanted);
+    tcase_add_test(c, a_refusal_of_amx_stays);
+#endif
     tcase_add_loop_test(c, exp_is_within_two_units, 0, 2);
     tcase_add_loop_test(c, exp_at_its_edges, 0, 2);
     tcase_add_loop_test(c, log_sum_exp_agrees, 0, 2);

@@ -18,7 +18,7 @@ static size_t layer_bytes(layer_kind kind, size_t n, uint32_t threads, bool reco
     tfm_model_options_init(&o, sizeof o);
     o.vocab_size = 16;
     o.n_encoder_layers = o.n_decoder_layers = 1;
-    model_begin(&t, &o, threads, tfm_cpu_flags());
+    model_begin(&t, &o, threads, tfm_cpu_flags(true));
     t.transformer.rates = (tfm_rates){0.1f, 0.1f, 0.1f, 0.1f, recompute};
     t.run.training = true;
     tfm_run_measure(&t.run, true);

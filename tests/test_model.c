@@ -466,7 +466,7 @@ START_TEST(m46_a_long_source_works)
     o.n_encoder_layers = 1;
     o.n_heads = 1;
     oracle_used = 0;
-    model_begin(&t, &o, 2, tfm_cpu_flags());
+    model_begin(&t, &o, 2, tfm_cpu_flags(true));
     tfm_position_fill(position, N, 8, TFM_POSITIONS_PAPER, 0);
     t.transformer.position = position;
     t.only_memory = true;

@@ -53,7 +53,7 @@ static void random_model(uint64_t seed)
     o.attention_bias = o.softmax_bias = seed / 3 % 2;
     o.position_offset = o.positions == TFM_POSITIONS_LEARNED ? 0 : (uint32_t)(seed % 4);
     o.seed = seed;
-    golden_begin_with(&g, &o, 1, tfm_cpu_flags());
+    golden_begin_with(&g, &o, 1, tfm_cpu_flags(true));
     tfm_weights_init(&g.weights, g.data);
     for (size_t i = 0; i < g.weights.size; i++) g.data[i] *= 1.5f;
 }
@@ -211,7 +211,7 @@ START_TEST(golden_logprobs)
 
     mo.positions = _i ? TFM_POSITIONS_HALVES : TFM_POSITIONS_PAPER;
     mo.start = _i == 2 ? TFM_START_ZERO : TFM_START_BOS;
-    golden_begin_with(&g, &mo, 1, tfm_cpu_flags());
+    golden_begin_with(&g, &mo, 1, tfm_cpu_flags(true));
     tfm_search *s = search_of(&o);
     ck_assert_ok(tfm_score_create(&score, tfm_search_workspace(s), &error), error);
     ck_assert_ok(tfm_score_run(score, golden_sources, targets, 2, &error), error);

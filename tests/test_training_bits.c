@@ -460,7 +460,7 @@ START_TEST(m23_three_steps_of_the_kernel)
 {
     static const double want[] = {0.999000000014142, 0.998732892303995, 0.998390107749537};
     static const float g[] = {0.5f, -0.25f, 0.125f};
-    const unsigned flags[] = {0, tfm_cpu_flags()};
+    const unsigned flags[] = {0, tfm_cpu_flags(true)};
 
     for (size_t i = 0; i < 2; i++) {
         float w[11], m[11] = {0}, v[11] = {0}, gradient[11];

@@ -95,7 +95,7 @@ tfm_status tfm_attention(float *out, float *weights, const float *q, const float
         status = tfm_fail(error, TFM_E_INVALID, "scale must be finite and reserved 0");
     if (status != TFM_OK) return status;
     job j = {
-        .kernels = tfm_kernels_for(tfm_cpu_flags()),
+        .kernels = tfm_kernels_for(tfm_cpu_flags(false)),
         .head = {.q = q, .k = k, .v = v, .q_stride = d_k, .k_stride = d_k, .v_stride = d_v, .m = n_queries, .n = n_keys,
                  .d_k = d_k, .d_v = d_v, .scale = o.scale != 0.0f ? o.scale : 1.0f / sqrtf((float)d_k),
                  .causal = o.causal, .window = o.window,

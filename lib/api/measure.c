@@ -71,7 +71,7 @@ static void run_product(const void *args)
 {
     const product *p = args;
 
-    tfm_gemm_run(tfm_kernels_for(tfm_cpu_flags()), p->pool, p->scratch, &p->gemm);
+    tfm_gemm_run(tfm_kernels_for(tfm_cpu_flags(p->gemm.bf16)), p->pool, p->scratch, &p->gemm);
 }
 
 void tfm_measure_fill(float *x, size_t n)
@@ -131,7 +131,7 @@ tfm_status tfm_measure_product(tfm_measurement *result, size_t struct_size, size
     if (!result) return tfm_fail(error, TFM_E_INVALID, "result is NULL");
     if (!m || !n || !k || m > most || n > most || k > most)
         return tfm_fail(error, TFM_E_INVALID, "m %zu, n %zu, k %zu: each must be in 1..2147483648", m, n, k);
-    r.twin = tfm_kernels_for(tfm_cpu_flags())->twin;
+    r.twin = tfm_kernels_for(tfm_cpu_flags(o.dtype == TFM_DTYPE_BF16))->twin;
     r.flops = 2.0 * (double)m * (double)n * (double)k;
     r.bytes = 4.0 * ((double)m * (double)k + (double)n * (double)k + (double)m * (double)n);
     status = time_product(&r.seconds, m, n, k, &o, error);

@@ -29,12 +29,7 @@ typedef struct bench {
 /* Products of packed panels: x [k][BLOCK] and y [k][BLOCK] into z. */
 static void run_tiles(const bench *b, const tfm_product *p)
 {
-    const size_t items = TFM_KC / p->terms;
-
-    for (size_t j = 0; j < BLOCK; j += p->nr)
-        for (size_t i = 0; i < BLOCK; i += p->mr)
-            p->tile(b->z + i * BLOCK + j, BLOCK, b->x + i * items, 0, b->y + j * items, items,
-                    BLOCK - i < p->mr ? BLOCK - i : p->mr, BLOCK - j < p->nr ? BLOCK - j : p->nr, false);
+    p->block(b->z, BLOCK, b->x, 0, b->y, tfm_items(p, TFM_KC), BLOCK, BLOCK, false);
 }
 
 static void tiles_f32(const void *args)
@@ -266,7 +261,7 @@ size_t tfm_measure_kernel_count(void)
 /* The table for the first `index` features of this CPU, each of which needs those before it; NULL: it has fewer. */
 static const tfm_kernels *twin_at(size_t index)
 {
-    unsigned flags = 0, left = tfm_cpu_flags();
+    unsigned flags = 0, left = tfm_cpu_flags(true);
 
     for (; index > 0 && left; index--) {
         flags |= left & -left;

@@ -2,8 +2,9 @@
 #include "autograd/ops.h"
 #include "kernels/gemm.h"
 
-/* Logits that exist at a time. why so many: each chunk reads all of E twice and reads and writes all of dE. */
-enum { CHUNK_FLOATS = 1 << 24, PIECE = 8 };
+/* Logits that exist at a time: at most so many, but for the last limits, which are rows. why so many: each chunk reads
+ * all of E twice and reads and writes all of dE; why no more: the logits are written or read five times. */
+enum { CHUNK_FLOATS = 1 << 24, CHUNK_LEAST = 64, CHUNK_MOST = 512, PIECE = 8 };
 
 typedef struct chunk {
     const tfm_run *run;
@@ -92,7 +93,8 @@ static void run_chunk(tfm_run *run, chunk *c, tfm_value *x, float *dx, size_t ro
 
 void tfm_op_loss(tfm_run *run, tfm_value *x, const tfm_loss *loss)
 {
-    const size_t vocab = loss->output->out, fit = CHUNK_FLOATS / vocab, most = fit < 64 ? 64 : fit;
+    const size_t vocab = loss->output->out, fit = CHUNK_FLOATS / vocab;
+    const size_t most = fit < CHUNK_LEAST ? CHUNK_LEAST : fit > CHUNK_MOST ? CHUNK_MOST : fit;
     const size_t room = x->rows < most ? x->rows : most; /* of a batch with more rows, never less */
     const size_t n_chunks = (x->rows + most - 1) / most, size = n_chunks ? (x->rows + n_chunks - 1) / n_chunks : 0;
     bool fresh;

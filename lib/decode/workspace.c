@@ -15,7 +15,7 @@ tfm_status tfm_workspace_create(tfm_workspace **out, const tfm_member *members, 
     w->members = tfm_alloc(&a, n, sizeof *w->members);
     if (w->members) memcpy(w->members, members, n * sizeof *members);
     w->n_members = w->members ? n : 0;
-    status = w->members ? tfm_run_create(&w->run, pool, tfm_kernels_for(tfm_cpu_flags()), &a, error)
+    status = w->members ? tfm_run_create(&w->run, pool, tfm_kernels_for(tfm_cpu_flags(false)), &a, error)
                         : tfm_fail(error, TFM_E_NOMEM, "decoder: no memory for %zu models", n);
     if (status) tfm_workspace_free(w);
     else *out = w;

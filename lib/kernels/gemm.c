@@ -48,17 +48,14 @@ static void block(const job *t, const float *pb, float *pa, size_t i, size_t row
 {
     const tfm_product *how = t->how;
     const tfm_gemm *g = t->gemm;
-    const size_t n_items = (t->k + how->terms - 1) / how->terms, direct = direct_row(t);
+    const size_t n_items = tfm_items(how, t->k), direct = direct_row(t);
     const float *a = g->a + i * g->a_row + t->p * g->a_col;
 
     if (!direct) {
         how->pack_a(pa, a, g->a_row, g->a_col, rows, t->k);
         a = pa;
     }
-    for (size_t jj = 0; jj < t->cols; jj += how->nr)
-        for (size_t ii = 0; ii < rows; ii += how->mr)
-            how->tile(g->c + (i + ii) * g->c_row + t->j + jj, g->c_row, a + ii * (direct ? direct : n_items), direct,
-                      pb + jj * n_items, n_items, min(how->mr, rows - ii), min(how->nr, t->cols - jj), g->add || t->p);
+    how->block(g->c + i * g->c_row + t->j, g->c_row, a, direct, pb, n_items, rows, t->cols, g->add || t->p);
 }
 
 /* Rows [i0, i1) of the present block of b, which stands at pb. */
@@ -77,10 +74,9 @@ static void rows_of_block(const job *t, const float *pb, float *pa, size_t i0, s
 static void pack(const job *t, float *pb, size_t begin, size_t end)
 {
     const tfm_gemm *g = t->gemm;
-    const size_t n_items = (t->k + t->how->terms - 1) / t->how->terms;
 
-    t->how->pack_b(pb + begin * n_items, g->b + t->p * g->b_row + (t->j + begin) * g->b_col, g->b_row, g->b_col, t->k,
-                   end - begin);
+    t->how->pack_b(pb + begin * tfm_items(t->how, t->k), g->b + t->p * g->b_row + (t->j + begin) * g->b_col, g->b_row,
+                   g->b_col, t->k, end - begin);
 }
 
 /* Rows [i0, i1) and columns [j0, j1) of c, on one thread. Columns begin at multiples of the tile's. */
@@ -181,12 +177,9 @@ static void split_freely(job *t, size_t threads)
 void tfm_gemm_run(const tfm_kernels *kernels, tfm_pool *pool, float *scratch, const tfm_gemm *gemm)
 {
     const size_t threads = tfm_pool_threads(pool);
-    job t = {.kernels = kernels,
-             .how = product_of(kernels, gemm),
-             .gemm = gemm,
-             .scratch = scratch,
-             .depth = tfm_block_terms(gemm->k)};
-    const bool few_rows = gemm->m < 4 * t.how->mr * threads, wide = gemm->n >= 2 * TFM_PACK_UNIT * threads;
+    const tfm_product *how = product_of(kernels, gemm);
+    job t = {.kernels = kernels, .how = how, .gemm = gemm, .scratch = scratch, .depth = tfm_block_terms(how, gemm->k)};
+    const bool few_rows = gemm->m < 4 * how->mr * threads, wide = gemm->n >= 2 * TFM_PACK_UNIT * threads;
 
     if (!gemm->m || !gemm->n) return;
     if (gemm->panels || few_rows || (wide && direct_row(&t))) {
@@ -194,7 +187,7 @@ void tfm_gemm_run(const tfm_kernels *kernels, tfm_pool *pool, float *scratch, co
         tfm_pool_run(pool, run_task, &t, (gemm->m + t.rows - 1) / t.rows * ((gemm->n + t.width - 1) / t.width));
     } else {
         const size_t rounds = (gemm->m + threads * MC - 1) / (threads * MC); /* of blocks of rows */
-        t.rows = rounded_up((gemm->m + threads * rounds - 1) / (threads * rounds), t.how->mr);
+        t.rows = rounded_up((gemm->m + threads * rounds - 1) / (threads * rounds), how->mr);
         share_blocks(&t, pool);
     }
 }

@@ -32,7 +32,7 @@ typedef struct tfm_gemm {
 enum { TFM_GEMM_SCRATCH = (96 + 1024) * TFM_KC };
 
 /* The bits of c depend on neither the threads nor m nor n: each element is summed over k in blocks of
- * tfm_block_terms(k), in order. */
+ * tfm_block_terms(), in order. */
 void tfm_gemm_run(const tfm_kernels *kernels, tfm_pool *pool, float *scratch, const tfm_gemm *gemm);
 
 #endif

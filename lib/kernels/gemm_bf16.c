@@ -5,18 +5,6 @@
  */
 #include "kernels/twins.h"
 
-typedef uint32_t u8v __attribute__((vector_size(32), may_alias));
-typedef uint32_t u8vu __attribute__((vector_size(32), aligned(4), may_alias));
-
-/* The bits of eight floats rounded to bfloat16, in the upper halves. A NaN stays one. */
-INLINE u8v rounded(u8v x)
-{
-    const u8v nan = (u8v)((x & 0x7FFFFFFFu) > 0x7F800000u);
-    const u8v even = x + 0x7FFFu + (x >> 16 & 1u);
-
-    return (even & 0xFFFF0000u & ~nan) | (0x7FC00000u & nan);
-}
-
 #if !PAIRS
 
 static void round_panels(float *panels, size_t n)
@@ -56,9 +44,9 @@ typedef uint32_t ut __attribute__((vector_size(64), may_alias));
 #define MULTIPLY_ADD(acc, x, b0, b1) (DOT((acc)[0], x, b0), DOT((acc)[1], x, b1))
 #include "kernels/tile.h"
 
-void TWIN(tfm_gemm_tile_bf16)(TILE_ARGS)
+void TWIN(tfm_gemm_block_bf16)(BLOCK_ARGS)
 {
-    any_tile(c, ldc, a, a_row, b, n_items, rows, cols, add);
+    block_of_tiles(c, ldc, a, a_row, b, n_items, rows, cols, add);
 }
 
 /* Pairs of n elements of two lines, step floats apart: first in the lower halves, second (NULL: zeros) in the upper;

@@ -3,9 +3,9 @@
 #define MULTIPLY_ADD(acc, x, b0, b1) ((acc)[0] += (x) * (b0), (acc)[1] += (x) * (b1))
 #include "kernels/tile.h"
 
-void TWIN(tfm_gemm_tile)(TILE_ARGS)
+void TWIN(tfm_gemm_block)(BLOCK_ARGS)
 {
-    any_tile(c, ldc, a, a_row, b, n_items, rows, cols, add);
+    block_of_tiles(c, ldc, a, a_row, b, n_items, rows, cols, add);
 }
 
 typedef float v4 __attribute__((vector_size(16), may_alias));

@@ -1,13 +1,55 @@
 /* Chooses the kernels for a CPU. */
 #include "kernels/kernels.h"
 
+#if defined(TFM_HAVE_X86_TWINS)
+#include <cpuid.h>
+#include <stdatomic.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+#endif
+
 const tfm_kernels *tfm_kernels_table_ref(void);
 const tfm_kernels *tfm_kernels_table_avx2(void);
 const tfm_kernels *tfm_kernels_table_avx512(void);
 const tfm_kernels *tfm_kernels_table_vnni(void);
 const tfm_kernels *tfm_kernels_table_bf16(void);
+const tfm_kernels *tfm_kernels_table_amx(void);
 
-unsigned tfm_cpu_flags(void)
+#if defined(TFM_HAVE_X86_TWINS)
+
+/* AMX BF16, by the CPU (leaf 7) and by what the system saves of a thread (XCR0). */
+static bool cpu_has_amx(void)
+{
+    enum { AMX_BF16 = 1u << 22, AMX_TILE = 1u << 24, TILES = 3u << 17 };
+    unsigned a, b, c, d, low, high;
+
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (d & (AMX_BF16 | AMX_TILE)) != (AMX_BF16 | AMX_TILE)) return false;
+    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return (low & TILES) == TILES;
+}
+
+/* Linux lets a process use the tiles when it asks: signal frames become 8 KiB larger then, so it refuses where a thread
+ * has too small a stack for them. */
+static bool may_use_amx(bool ask)
+{
+    enum { UNKNOWN, YES, NO };
+    static _Atomic int answer = UNKNOWN;
+    int expected = UNKNOWN;
+
+#if defined(__linux__)
+    enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 };
+    if (ask && atomic_load(&answer) == UNKNOWN)
+        atomic_compare_exchange_strong(&answer, &expected,
+                                       syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) ? NO : YES);
+#endif
+    return atomic_load(&answer) == YES;
+}
+
+#endif
+
+unsigned tfm_cpu_flags(bool bf16)
 {
     unsigned flags = 0;
 
@@ -20,14 +62,19 @@ unsigned tfm_cpu_flags(void)
     flags |= TFM_CPU_AVX512;
     if (!__builtin_cpu_supports("avx512vnni")) return flags;
     flags |= TFM_CPU_VNNI;
-    if (__builtin_cpu_supports("avx512bf16")) flags |= TFM_CPU_BF16;
+    /* Where there is AMX, vdpbf16ps is no faster than float32. */
+    if (!__builtin_cpu_supports("avx512bf16") || (cpu_has_amx() && !may_use_amx(bf16))) return flags;
+    flags |= TFM_CPU_BF16;
+    if (cpu_has_amx()) flags |= TFM_CPU_AMX;
 #endif
+    (void)bf16;
     return flags;
 }
 
 const tfm_kernels *tfm_kernels_for(unsigned cpu_flags)
 {
 #if defined(TFM_HAVE_X86_TWINS)
+    if (cpu_flags & TFM_CPU_AMX) return tfm_kernels_table_amx();
     if (cpu_flags & TFM_CPU_BF16) return tfm_kernels_table_bf16();
     if (cpu_flags & TFM_CPU_VNNI) return tfm_kernels_table_vnni();
     if (cpu_flags & TFM_CPU_AVX512) return tfm_kernels_table_avx512();

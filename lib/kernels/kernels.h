@@ -13,8 +13,7 @@
 enum {
     TFM_LANES = 8,    /* floats summed side by side                                */
     TFM_KC = 336,     /* k is summed in blocks of at most this many, then added to c: a multiple of 4 */
-    TFM_MR_MAX = 12,  /* rows and columns of the largest register tile of a product */
-    TFM_NR_MAX = 32,
+    TFM_NR_MAX = 32,  /* columns of the largest register tile of a product */
     TFM_I8_COLS = 16, /* columns of an int8 panel, and terms of an item */
     TFM_I8_DEPTH = 4,
     TFM_SUM_BLOCK = 1024, /* logits whose exponentials are summed in float          */
@@ -62,22 +61,30 @@ typedef struct tfm_head {
 } tfm_head;
 
 /*
- * How an instruction set multiplies: a register tile, and the packing that feeds it. An item of a panel is 32 bits: a
- * float, or two bfloat16 that stand one above the other in k (the last one alone: with a zero).
+ * How an instruction set multiplies: blocks of register tiles, and the packing that feeds them. An item of a panel is
+ * 32 bits: a float, or two bfloat16 that stand one above the other in k (the last one alone: with a zero).
  */
 typedef struct tfm_product {
     size_t mr, nr;     /* rows and columns of the tile                     */
     size_t terms;      /* of the sum over k in one item: 1 or 2            */
+    size_t unit;       /* a line of a panel is zero-padded to a multiple of so many items */
     bool takes_rows;   /* the tile can read rows of a that were not packed */
-    /* c[rows][cols] = or += a b over n_items, in order; rows 1..mr, cols 1..nr. a: a panel, or, with a_row, rows that
-     * far apart. */
-    void (*tile)(float *c, size_t ldc, const float *a, size_t a_row, const float *b, size_t n_items, size_t rows,
-                 size_t cols, bool add);
-    /* a[m][k] with strides into panels [m / mr][items][mr], the last one as narrow as its rows; k <= TFM_KC. */
+    /* c[rows][cols] = or += a b over n_items, in order; rows and cols from 1. a: panels, or, with a_row, rows that far
+     * apart. */
+    void (*block)(float *c, size_t ldc, const float *a, size_t a_row, const float *b, size_t n_items, size_t rows,
+                  size_t cols, bool add);
+    /* a[m][k] with strides into panels as the tile reads them, mr tfm_items(k) floats apart; k <= TFM_KC. */
     void (*pack_a)(float *to, const float *a, size_t a_row, size_t a_col, size_t m, size_t k);
     /* b[k][n] with strides into panels [n / nr][items][nr], zero-padded. */
     void (*pack_b)(float *to, const float *b, size_t b_row, size_t b_col, size_t k, size_t n);
 } tfm_product;
+
+/* Items of a line of k terms. */
+static inline size_t tfm_items(const tfm_product *how, size_t k)
+{
+    const size_t terms = how->terms * how->unit;
+    return (k + terms - 1) / terms * how->unit;
+}
 
 /* 16 columns of int8 weights: values [n_items][16][4], zero beyond k; W is values * scale. */
 typedef struct tfm_i8_panel {
@@ -159,9 +166,12 @@ enum {
     TFM_CPU_AVX512 = 1u << 1,      /* and AVX-512 F, BW, DQ, VL */
     TFM_CPU_VNNI = 1u << 2,        /* and AVX-512 VNNI     */
     TFM_CPU_BF16 = 1u << 3,        /* and AVX-512 BF16     */
+    TFM_CPU_AMX = 1u << 4,         /* and AMX BF16, which the system lets this process use */
 };
 
-unsigned tfm_cpu_flags(void);
+/* What this CPU has. bf16: panels of bfloat16 are to be made, for which the system is asked, once in the life of the
+ * process, to let it use AMX; the answer stays, as such panels fit no other kernels. */
+unsigned tfm_cpu_flags(bool bf16);
 
 /* The best table for these flags. Tests pass 0. Static storage. */
 const tfm_kernels *tfm_kernels_for(unsigned cpu_flags);

@@ -24,7 +24,8 @@ void tfm_panels_place(tfm_panels *p, const tfm_kernels *kernels, tfm_arena *aren
         p->scale = tfm_arena_floats(arena, n, 1);
         p->sum = (int32_t *)tfm_arena_take(arena, n, sizeof *p->sum);
     } else {
-        p->floats = tfm_arena_floats(arena, n, padded(p->k, how->terms) / how->terms);
+        const size_t depth = tfm_block_terms(how, p->k), blocks = depth ? p->k / depth : 0;
+        p->floats = tfm_arena_floats(arena, n, blocks * tfm_items(how, depth) + tfm_items(how, p->k - blocks * depth));
     }
 }
 
@@ -45,16 +46,16 @@ static void quantise(const tfm_panels *p, const tfm_kernels *kernels, const floa
 
 const float *tfm_panels_at(const tfm_panels *p, const tfm_product *how, size_t n, size_t k)
 {
-    const size_t depth = tfm_block_terms(p->k), terms = p->k - k < depth ? p->k - k : depth;
+    const size_t depth = tfm_block_terms(how, p->k), terms = p->k - k < depth ? p->k - k : depth;
 
-    return p->floats + k / how->terms * padded(p->n, TFM_PACK_UNIT) + n * ((terms + how->terms - 1) / how->terms);
+    return p->floats + k / depth * tfm_items(how, depth) * padded(p->n, TFM_PACK_UNIT) + n * tfm_items(how, terms);
 }
 
 void tfm_panels_fill(const tfm_panels *p, const tfm_kernels *kernels, const float *w, size_t begin, size_t end,
                      void *scratch)
 {
     const tfm_product *how = product_of(p, kernels);
-    const size_t depth = tfm_block_terms(p->k);
+    const size_t depth = tfm_block_terms(how, p->k);
 
     if (p->dtype == TFM_DTYPE_INT8) {
         for (size_t j = begin; j < padded(end, TFM_PACK_UNIT); j++)
@@ -68,7 +69,7 @@ void tfm_panels_fill(const tfm_panels *p, const tfm_kernels *kernels, const floa
 
 static void row_of_panels(float *to, const tfm_panels *p, const tfm_product *how, size_t r)
 {
-    const size_t depth = tfm_block_terms(p->k);
+    const size_t depth = tfm_block_terms(how, p->k);
 
     for (size_t t = 0; t < p->k; t++) {
         const float *item = tfm_panels_at(p, how, r / how->nr * how->nr, t - t % depth) +

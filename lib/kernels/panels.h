@@ -23,10 +23,11 @@ enum { TFM_PACK_UNIT = 32 }; /* rows of W that are packed together: a multiple o
 
 /* Terms of a block of a sum over k, in which the last one may have fewer: blocks are about equal, so that none is
  * hardly worth its pass over c. */
-static inline size_t tfm_block_terms(size_t k)
+static inline size_t tfm_block_terms(const tfm_product *how, size_t k)
 {
-    const size_t blocks = (k + TFM_KC - 1) / TFM_KC;
-    return blocks ? ((k + blocks - 1) / blocks + 3) / 4 * 4 : 0;
+    const size_t line = how->terms * how->unit, unit = line > 4 ? line : 4, most = TFM_KC / unit * unit;
+    const size_t blocks = (k + most - 1) / most;
+    return blocks ? ((k + blocks - 1) / blocks + unit - 1) / unit * unit : 0;
 }
 
 /* Takes room from arena, or only measures it. dtype, n and k are set. */

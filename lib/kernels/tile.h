@@ -100,7 +100,8 @@ static void tile_of(float *c, size_t ldc, const float *a, size_t a_row, const fl
 }
 
 /* A narrow tile goes through a full one, so that its sums are the same. */
-INLINE void any_tile(TILE_ARGS)
+static void any_tile(float *c, size_t ldc, const float *a, size_t a_row, const float *b, size_t n_items, size_t rows,
+                     size_t cols, bool add)
 {
     float full[MR * NR];
 
@@ -111,4 +112,12 @@ INLINE void any_tile(TILE_ARGS)
     tile_of(full, NR, a, a_row, b, n_items, rows, false);
     for (size_t r = 0; r < rows; r++)
         for (size_t j = 0; j < cols; j++) c[r * ldc + j] = add ? c[r * ldc + j] + full[r * NR + j] : full[r * NR + j];
+}
+
+INLINE void block_of_tiles(BLOCK_ARGS)
+{
+    for (size_t j = 0; j < cols; j += NR)
+        for (size_t i = 0; i < rows; i += MR)
+            any_tile(c + i * ldc + j, ldc, a + i * (a_row ? a_row : n_items), a_row, b + j * n_items, n_items,
+                     rows - i < MR ? rows - i : MR, cols - j < NR ? cols - j : NR, add);
 }

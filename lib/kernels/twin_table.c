@@ -24,11 +24,13 @@ const tfm_kernels *TWIN(tfm_kernels_table)(void)
 {
     static const tfm_kernels table = {
         .twin = TFM_TEXT(TFM_TWIN),
-        .f32 = {MR, NR, 1, true, TILE(tfm_gemm_tile), TILE(tfm_pack_a), TILE(tfm_pack_b)},
-#if PAIRS
-        .bf16 = {MR, NR, 2, false, TWIN(tfm_gemm_tile_bf16), TWIN(tfm_pack_a_bf16), TWIN(tfm_pack_b_bf16)},
+        .f32 = {MR, NR, 1, 1, true, TILE(tfm_gemm_block), TILE(tfm_pack_a), TILE(tfm_pack_b)},
+#if defined(__AMX_BF16__)
+        .bf16 = {32, 32, 2, 16, false, TWIN(tfm_gemm_block_amx), TWIN(tfm_pack_a_amx), TWIN(tfm_pack_b_amx)},
+#elif PAIRS
+        .bf16 = {MR, NR, 2, 1, false, TWIN(tfm_gemm_block_bf16), TWIN(tfm_pack_a_bf16), TWIN(tfm_pack_b_bf16)},
 #else
-        .bf16 = {MR, NR, 1, false, TILE(tfm_gemm_tile), TILE(tfm_pack_a_bf16), TILE(tfm_pack_b_bf16)},
+        .bf16 = {MR, NR, 1, 1, false, TILE(tfm_gemm_block), TILE(tfm_pack_a_bf16), TILE(tfm_pack_b_bf16)},
 #endif
         .i8_offset = I8_OFFSET,
         .i8_quantize = INT8(tfm_i8_quantize),

@@ -1,15 +1,18 @@
 /* Declares every TWIN function; without a guard, as a table may take functions of several twins. */
 #include "kernels/vector.h"
 
-#define TILE_ARGS                                                                                                 \
+#define BLOCK_ARGS                                                                                                \
     float *c, size_t ldc, const float *a, size_t a_row, const float *b, size_t n_items, size_t rows, size_t cols, \
         bool add
-void TWIN(tfm_gemm_tile)(TILE_ARGS);
+void TWIN(tfm_gemm_block)(BLOCK_ARGS);
 void TWIN(tfm_pack_a)(float *to, const float *a, size_t a_row, size_t a_col, size_t m, size_t k);
 void TWIN(tfm_pack_b)(float *to, const float *b, size_t b_row, size_t b_col, size_t k, size_t n);
-void TWIN(tfm_gemm_tile_bf16)(TILE_ARGS);
+void TWIN(tfm_gemm_block_bf16)(BLOCK_ARGS);
 void TWIN(tfm_pack_a_bf16)(float *to, const float *a, size_t a_row, size_t a_col, size_t m, size_t k);
 void TWIN(tfm_pack_b_bf16)(float *to, const float *b, size_t b_row, size_t b_col, size_t k, size_t n);
+void TWIN(tfm_gemm_block_amx)(BLOCK_ARGS);
+void TWIN(tfm_pack_a_amx)(float *to, const float *a, size_t a_row, size_t a_col, size_t m, size_t k);
+void TWIN(tfm_pack_b_amx)(float *to, const float *b, size_t b_row, size_t b_col, size_t k, size_t n);
 void TWIN(tfm_i8_quantize)(int8_t *to, float *scale, const float *x, size_t k, int32_t offset);
 void TWIN(tfm_i8_product)(float *c, size_t ldc, const int8_t *a, size_t a_row, const float *scale,
                           const tfm_i8_panel *b, size_t n_items, size_t rows, size_t cols);

@@ -69,6 +69,18 @@ INLINE void store_part(float *p, const v8 *v, size_t n)
     for (size_t i = 0; i < n; i++) p[i] = t[i];
 }
 
+typedef uint32_t u8v __attribute__((vector_size(32), may_alias));
+typedef uint32_t u8vu __attribute__((vector_size(32), aligned(4), may_alias));
+
+/* The bits of eight floats rounded to bfloat16, to nearest even, in the upper halves. A NaN stays one. */
+INLINE u8v rounded(u8v x)
+{
+    const u8v nan = (u8v)((x & 0x7FFFFFFFu) > 0x7F800000u);
+    const u8v even = x + 0x7FFFu + (x >> 16 & 1u);
+
+    return (even & 0xFFFF0000u & ~nan) | (0x7FC00000u & nan);
+}
+
 #define SELECT(mask, a, b) ((v8)(((i8)(a) & (mask)) | ((i8)(b) & ~(mask))))
 
 /* a > b ? a : b and a < b ? a : b; thus b where either is NaN. */

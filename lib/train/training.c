@@ -79,7 +79,8 @@ tfm_status tfm_training_create(tfm_training *t, const tfm_model_options *model, 
     if (status == TFM_OK) status = allocate(t, error);
     if (status == TFM_OK) status = tfm_pool_create(&t->pool, options->n_threads, allocator, error);
     if (status == TFM_OK)
-        status = tfm_run_create(&t->run, t->pool, tfm_kernels_for(tfm_cpu_flags()), allocator, error);
+        status = tfm_run_create(&t->run, t->pool, tfm_kernels_for(tfm_cpu_flags(options->dtype == TFM_DTYPE_BF16)),
+                                allocator, error);
     if (status == TFM_OK) status = begin_weights(t, data, error);
     if (status != TFM_OK) {
         tfm_training_destroy(t);
