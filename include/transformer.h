@@ -13,8 +13,8 @@
  *   only on failure.
  * - text: (pointer, length) in UTF-8; NUL is an ordinary byte; a '\n' inside a line is ordinary too.
  * - threads: each handle states its rule, and its functions follow it; those without a handle may be called from any
- *   thread at any time. The library has no global mutable state, installs no signal handler, prints nothing, reads no
- *   environment variable, and never ends the process.
+ *   thread at any time. The library has no global mutable state but for whether it may use AMX (see TFM_DTYPE_F32),
+ *   installs no signal handler, prints nothing, reads no environment variable, and never ends the process.
  * - results: depend on inputs, options and seed alone; not on thread counts, on which sentences share a batch, or on
  *   the host's locale and floating-point state (rounding, subnormals, traps): functions that compute use the default
  *   state, callbacks of theirs run in it, and the host finds its own again afterwards.
@@ -86,7 +86,12 @@ typedef struct tfm_ids {
 #define TFM_BOS 2 /* first input of the decoder      */
 #define TFM_UNK 3 /* what a tokenizer cannot express */
 
-/* Types of the operands of matrix products. */
+/*
+ * Types of the operands of matrix products. Linux lets a process use AMX, where the CPU has it, on request, which the
+ * first trainer, decoder or measurement of bfloat16 or int8 makes: from then on Linux refuses signal stacks (sigaltstack)
+ * of less than getauxval(AT_MINSIGSTKSZ) bytes, some 12 KiB. Where a thread has such a small one already, AMX is
+ * refused, and the process goes on without it, with other last bits of bfloat16. AMX takes subnormals for zero.
+ */
 #define TFM_DTYPE_F32  0 /* float32                                                                               */
 #define TFM_DTYPE_BF16 1 /* rounded to bfloat16, summed in float32; weights, loss, softmax and norms stay float32 */
 #define TFM_DTYPE_INT8 2 /* 8-bit integers: weights with a scale for each output, activations for each row; inference only  */

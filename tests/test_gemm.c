@@ -518,7 +518,7 @@ START_TEST(operands_are_rounded_to_bfloat16)
     const tfm_kernels *kernels = begin(_i);
     const tfm_product *how = &kernels->bf16;
     const bool no_subnormals = !strcmp(kernels->twin, "amx");
-    float panel[TFM_NR_MAX * 16], x;
+    float panel[32 * 16], x;
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint32_t bits;

@@ -62,6 +62,7 @@ double tfm_measure_time(tfm_timed_fn *fn, const void *args, double seconds)
 }
 
 typedef struct product {
+    const tfm_kernels *kernels;
     tfm_pool *pool;
     float *scratch;
     tfm_gemm gemm;
@@ -71,7 +72,7 @@ static void run_product(const void *args)
 {
     const product *p = args;
 
-    tfm_gemm_run(tfm_kernels_for(tfm_cpu_flags(p->gemm.bf16)), p->pool, p->scratch, &p->gemm);
+    tfm_gemm_run(p->kernels, p->pool, p->scratch, &p->gemm);
 }
 
 void tfm_measure_fill(float *x, size_t n)
@@ -94,8 +95,8 @@ static void plan(tfm_arena *arena, product *p, size_t m, size_t n, size_t k)
     p->scratch = tfm_arena_floats(arena, tfm_pool_threads(p->pool), TFM_GEMM_SCRATCH);
 }
 
-static tfm_status time_product(double *seconds, size_t m, size_t n, size_t k, const tfm_measure_options *o,
-                               tfm_error *error)
+static tfm_status time_product(double *seconds, const tfm_kernels *kernels, size_t m, size_t n, size_t k,
+                               const tfm_measure_options *o, tfm_error *error)
 {
     const tfm_allocator allocator = tfm_allocator_or_default(o->allocator);
     tfm_arena arena = {0};
@@ -108,6 +109,7 @@ static tfm_status time_product(double *seconds, size_t m, size_t n, size_t k, co
     if (!arena.bad && tfm_block_reserve(&block, &allocator, arena.used, &arena)) {
         plan(&arena, &p, m, n, k);
         p.gemm.bf16 = o->dtype == TFM_DTYPE_BF16;
+        p.kernels = kernels;
         tfm_measure_fill(block.memory, block.size / sizeof(float));
         *seconds = tfm_measure_time(run_product, &p, o->seconds);
     } else {
@@ -131,10 +133,11 @@ tfm_status tfm_measure_product(tfm_measurement *result, size_t struct_size, size
     if (!result) return tfm_fail(error, TFM_E_INVALID, "result is NULL");
     if (!m || !n || !k || m > most || n > most || k > most)
         return tfm_fail(error, TFM_E_INVALID, "m %zu, n %zu, k %zu: each must be in 1..2147483648", m, n, k);
-    r.twin = tfm_kernels_for(tfm_cpu_flags(o.dtype == TFM_DTYPE_BF16))->twin;
+    const tfm_kernels *kernels = tfm_kernels_for(tfm_cpu_flags(o.dtype == TFM_DTYPE_BF16));
+    r.twin = kernels->twin;
     r.flops = 2.0 * (double)m * (double)n * (double)k;
     r.bytes = 4.0 * ((double)m * (double)k + (double)n * (double)k + (double)m * (double)n);
-    status = time_product(&r.seconds, m, n, k, &o, error);
+    status = time_product(&r.seconds, kernels, m, n, k, &o, error);
     if (status == TFM_OK) tfm_result_write(result, struct_size, &r, sizeof r);
     return status;
 }

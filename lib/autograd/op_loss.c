@@ -2,8 +2,8 @@
 #include "autograd/ops.h"
 #include "kernels/gemm.h"
 
-/* Logits that exist at a time: at most so many, but for the last limits, which are rows. why so many: each chunk reads
- * all of E twice and reads and writes all of dE; why no more: the logits are written or read five times. */
+/* Logits that exist at a time: as many rows as fit CHUNK_FLOATS, from 64 to 512. why so many: each chunk reads all of E
+ * twice and reads and writes all of dE. why no more: the logits are written or read five times. */
 enum { CHUNK_FLOATS = 1 << 24, CHUNK_LEAST = 64, CHUNK_MOST = 512, PIECE = 8 };
 
 typedef struct chunk {

@@ -166,11 +166,11 @@ static size_t rounded_up(size_t n, size_t unit)
 static void split_freely(job *t, size_t threads)
 {
     const tfm_gemm *g = t->gemm;
-    const size_t tasks = threads > 1 ? TASKS * threads : 1, least = g->panels ? MC : 8 * MC;
-    const size_t width = (g->n + tasks - 1) / tasks;
+    const size_t tasks = threads > 1 ? TASKS * threads : 1, width = (g->n + tasks - 1) / tasks;
 
     t->width = rounded_up(width < 2 * TFM_PACK_UNIT ? 2 * TFM_PACK_UNIT : width, TFM_PACK_UNIT);
     const size_t across = (g->n + t->width - 1) / t->width, rows = g->m * across / tasks;
+    const size_t least = g->panels || across < threads ? MC : 8 * MC;
     t->rows = rounded_up(rows < least ? least : rows, t->how->mr);
 }
 
@@ -179,7 +179,7 @@ void tfm_gemm_run(const tfm_kernels *kernels, tfm_pool *pool, float *scratch, co
     const size_t threads = tfm_pool_threads(pool);
     const tfm_product *how = product_of(kernels, gemm);
     job t = {.kernels = kernels, .how = how, .gemm = gemm, .scratch = scratch, .depth = tfm_block_terms(how, gemm->k)};
-    const bool few_rows = gemm->m < 4 * how->mr * threads, wide = gemm->n >= 2 * TFM_PACK_UNIT * threads;
+    const bool few_rows = gemm->m < MC / 2 * threads, wide = gemm->n >= 2 * TFM_PACK_UNIT * threads;
 
     if (!gemm->m || !gemm->n) return;
     if (gemm->panels || few_rows || (wide && direct_row(&t))) {

@@ -1,6 +1,7 @@
 /*
- * bfloat16 operands on the tiles of AMX: 16 lines of 16 pairs, in the layout of gemm_bf16.c's pairs, items padded with
- * zeros to whole tiles. Where the build has no such instructions the same panels are multiplied in C, for tests.
+ * bfloat16 operands on the tiles of AMX, 16 lines of 16 pairs: b in the layout of gemm_bf16.c's pairs, a tile by tile,
+ * items padded with zeros to whole tiles. Subnormal operands and sums count as zero. Where the build has no such
+ * instructions the same panels are multiplied in C, for tests.
  */
 #include "kernels/twins.h"
 
@@ -240,7 +241,9 @@ void TWIN(tfm_pack_b_amx)(float *to, const float *b, size_t b_row, size_t b_col,
 {
     for (size_t j = 0; j < n; j += WIDE)
         for (size_t p = 0; p < k; p += WIDE, to += SIDE * WIDE)
-            for (size_t half = j; half < j + WIDE; half += SIDE)
-                pack_tile(to + half - j, WIDE, b + p * b_row + half * b_col, b_col, b_row,
-                          half < n ? least(n - half, SIDE) : 0, least(k - p, WIDE), false);
+            for (size_t half = 0; half < WIDE; half += SIDE) {
+                const size_t first = least(j + half, n);
+                pack_tile(to + half, WIDE, b + p * b_row + first * b_col, b_col, b_row, least(n - first, SIDE),
+                          least(k - p, WIDE), false);
+            }
 }

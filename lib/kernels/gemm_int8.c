@@ -92,11 +92,95 @@ INLINE void some_rows(float *c, size_t ldc, const int8_t *a, size_t a_row, const
     _Pragma("GCC unroll 12") for (size_t r = 0; r < rows; r++) store(c + r * ldc, &acc[r], scale[r], b, cols);
 }
 
+#if defined(__AMX_INT8__)
+
+/*
+ * Tiles 0 to 2 hold sums of 16 rows, 3 those of the rest of the rows; 4 and 5 operands of 16 and of the rest; 6 is b. A
+ * tile is up to 16 lines of 64 bytes.
+ */
+enum { LINES = 16, LINE = 64, AT_ONCE = 3 * LINES, FEW = 4 };
+
+INLINE void tiles_begin(size_t rest)
+{
+    struct {
+        uint8_t palette, start, zeros[14];
+        uint16_t line_bytes[16];
+        uint8_t lines[16];
+    } shape = {.palette = 1};
+
+    for (int t = 0; t < 7; t++) {
+        shape.line_bytes[t] = LINE;
+        shape.lines[t] = t == 3 || t == 5 ? (uint8_t)(rest ? rest : LINES) : LINES;
+    }
+    _tile_loadconfig(&shape);
+}
+
+/* Adds the products of up to 64 terms; lines of a are a_row bytes apart. */
+INLINE void add_terms(const int8_t *a, size_t a_row, const int8_t *b, size_t wholes, bool rest)
+{
+    __asm__ volatile("" ::: "memory"); /* compilers may not know that loads of tiles read memory */
+    _tile_loadd(6, b, LINE);
+    if (wholes > 0) {
+        _tile_loadd(4, a, a_row);
+        _tile_dpbusd(0, 4, 6);
+    }
+    if (wholes > 1) {
+        _tile_loadd(4, a + LINES * a_row, a_row);
+        _tile_dpbusd(1, 4, 6);
+    }
+    if (wholes > 2) {
+        _tile_loadd(4, a + 2 * LINES * a_row, a_row);
+        _tile_dpbusd(2, 4, 6);
+    }
+    if (rest) {
+        _tile_loadd(5, a + wholes * LINES * a_row, a_row);
+        _tile_dpbusd(3, 5, 6);
+    }
+}
+
+/* Up to three tiles of rows, and the rest of them where they are no whole tile. */
+static void rows_by_tiles(float *c, size_t ldc, const int8_t *a, size_t a_row, const float *scale,
+                          const tfm_i8_panel *b, size_t n_items, size_t rows, size_t cols)
+{
+    const size_t wholes = rows / LINES, k = n_items * DEPTH, left = k % LINE;
+    sums acc[4 * LINES];
+
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+    for (size_t p = 0; p + LINE <= k; p += LINE)
+        add_terms(a + p, a_row, b->values + p * COLS, wholes, rows % LINES);
+    if (left) {
+        int8_t last_a[4 * LINES][LINE] = {{0}}, last_b[LINES * LINE] = {0};
+        for (size_t r = 0; r < rows; r++) memcpy(last_a[r], a + r * a_row + k - left, left);
+        memcpy(last_b, b->values + (k - left) * COLS, left * COLS);
+        add_terms(last_a[0], LINE, last_b, wholes, rows % LINES);
+    }
+    _tile_stored(0, acc, LINE);
+    _tile_stored(1, acc + LINES, LINE);
+    _tile_stored(2, acc + 2 * LINES, LINE);
+    if (rows % LINES) _tile_stored(3, acc + wholes * LINES, LINE);
+    for (size_t r = 0; r < rows; r++) store(c + r * ldc, &acc[r], scale[r], b, cols);
+}
+
+#endif
+
 void TWIN(tfm_i8_product)(float *c, size_t ldc, const int8_t *a, size_t a_row, const float *scale,
                           const tfm_i8_panel *b, size_t n_items, size_t rows, size_t cols)
 {
     size_t r = 0;
 
+#if defined(__AMX_INT8__)
+    if (rows > FEW) {
+        tiles_begin(rows % LINES);
+        for (size_t n; r < rows; r += n) {
+            n = rows - r < AT_ONCE + LINES ? rows - r : AT_ONCE;
+            rows_by_tiles(c + r * ldc, ldc, a + r * a_row, a_row, scale + r, b, n_items, n, cols);
+        }
+        _tile_release();
+    }
+#endif
     for (; r + ROWS <= rows; r += ROWS)
         some_rows(c + r * ldc, ldc, a + r * a_row, a_row, scale + r, b, n_items, ROWS, cols);
     for (; r + 4 <= rows; r += 4) some_rows(c + r * ldc, ldc, a + r * a_row, a_row, scale + r, b, n_items, 4, cols);

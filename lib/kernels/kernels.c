@@ -19,37 +19,50 @@ const tfm_kernels *tfm_kernels_table_amx(void);
 
 #if defined(TFM_HAVE_X86_TWINS)
 
-/* AMX BF16, by the CPU (leaf 7) and by what the system saves of a thread (XCR0). */
+/* AMX for bfloat16 and int8, by the CPU (leaf 7) and by what the system saves of a thread (XCR0). */
 static bool cpu_has_amx(void)
 {
-    enum { AMX_BF16 = 1u << 22, AMX_TILE = 1u << 24, TILES = 3u << 17 };
+    enum { AMX = 1u << 22 | 1u << 24 | 1u << 25, TILES = 3u << 17 };
     unsigned a, b, c, d, low, high;
 
-    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (d & (AMX_BF16 | AMX_TILE)) != (AMX_BF16 | AMX_TILE)) return false;
-    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (d & AMX) != AMX) return false;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     return (low & TILES) == TILES;
 }
 
-/* Linux lets a process use the tiles when it asks: signal frames become 8 KiB larger then, so it refuses where a thread
- * has too small a stack for them. */
-static bool may_use_amx(bool ask)
+static bool system_allows_amx(void)
 {
-    enum { UNKNOWN, YES, NO };
-    static _Atomic int answer = UNKNOWN;
-    int expected = UNKNOWN;
-
 #if defined(__linux__)
-    enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 };
-    if (ask && atomic_load(&answer) == UNKNOWN)
-        atomic_compare_exchange_strong(&answer, &expected,
-                                       syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) ? NO : YES);
+    const long ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18;
+    return !syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA);
+#else
+    return false;
 #endif
-    return atomic_load(&answer) == YES;
+}
+
+enum amx { UNKNOWN, ABSENT, NOT_ASKED, REFUSED, ALLOWED };
+
+/* Whoever is first decides for all threads. */
+static enum amx decide(_Atomic int *state, int before, int after)
+{
+    return atomic_compare_exchange_strong(state, &before, after) ? (enum amx)after : (enum amx)before;
+}
+
+/* Linux lets a process use the tiles when it asks, as signal frames become 8 KiB larger where they are used; it refuses
+ * where a thread has too small a stack for them. */
+static enum amx amx_state(bool ask)
+{
+    static _Atomic int state = UNKNOWN;
+    enum amx now = (enum amx)atomic_load(&state);
+
+    if (now == UNKNOWN) now = decide(&state, UNKNOWN, cpu_has_amx() ? NOT_ASKED : ABSENT);
+    if (now == NOT_ASKED && ask) now = decide(&state, NOT_ASKED, system_allows_amx() ? ALLOWED : REFUSED);
+    return now;
 }
 
 #endif
 
-unsigned tfm_cpu_flags(bool bf16)
+unsigned tfm_cpu_flags(bool narrow)
 {
     unsigned flags = 0;
 
@@ -62,12 +75,12 @@ unsigned tfm_cpu_flags(bool bf16)
     flags |= TFM_CPU_AVX512;
     if (!__builtin_cpu_supports("avx512vnni")) return flags;
     flags |= TFM_CPU_VNNI;
-    /* Where there is AMX, vdpbf16ps is no faster than float32. */
-    if (!__builtin_cpu_supports("avx512bf16") || (cpu_has_amx() && !may_use_amx(bf16))) return flags;
-    flags |= TFM_CPU_BF16;
-    if (cpu_has_amx()) flags |= TFM_CPU_AMX;
+    if (!__builtin_cpu_supports("avx512bf16")) return flags;
+    const enum amx amx = amx_state(narrow);
+    if (amx == ABSENT || amx == ALLOWED) flags |= TFM_CPU_BF16; /* beside AMX vdpbf16ps is slower than float32 */
+    if (amx == ALLOWED) flags |= TFM_CPU_AMX;
 #endif
-    (void)bf16;
+    (void)narrow;
     return flags;
 }
 

@@ -1,7 +1,7 @@
 /*
  * Inner loops on raw floats. Nothing here allocates or knows about threads. Every source of this folder that defines
- * TWIN() functions is compiled once for any CPU ("ref") and once for AVX2 + FMA ("avx2"); the table is chosen at run
- * time. Sums have one fixed order per output element: a row's result does not depend on how many rows there are.
+ * TWIN() functions is compiled once for any CPU ("ref") and for each set of instructions that serves it ("avx2" to
+ * "amx"); the table is chosen at run time. Sums have one fixed order per output element: a row's result does not depend on how many rows there are.
  */
 #ifndef TFM_KERNELS_H
 #define TFM_KERNELS_H
@@ -12,8 +12,7 @@
 
 enum {
     TFM_LANES = 8,    /* floats summed side by side                                */
-    TFM_KC = 336,     /* k is summed in blocks of at most this many, then added to c: a multiple of 4 */
-    TFM_NR_MAX = 32,  /* columns of the largest register tile of a product */
+    TFM_KC = 336,     /* k is summed in blocks of at most this many: a multiple of 4 */
     TFM_I8_COLS = 16, /* columns of an int8 panel, and terms of an item */
     TFM_I8_DEPTH = 4,
     TFM_SUM_BLOCK = 1024, /* logits whose exponentials are summed in float          */
@@ -94,7 +93,7 @@ typedef struct tfm_i8_panel {
 } tfm_i8_panel;
 
 typedef struct tfm_kernels {
-    const char *twin; /* "ref", "avx2" */
+    const char *twin; /* "ref", "avx2", "avx512", "vnni", "bf16", "amx" */
 
     tfm_product f32;  /* float32 operands */
     tfm_product bf16; /* operands rounded to bfloat16, to nearest even; sums in float32 */
@@ -166,12 +165,12 @@ enum {
     TFM_CPU_AVX512 = 1u << 1,      /* and AVX-512 F, BW, DQ, VL */
     TFM_CPU_VNNI = 1u << 2,        /* and AVX-512 VNNI     */
     TFM_CPU_BF16 = 1u << 3,        /* and AVX-512 BF16     */
-    TFM_CPU_AMX = 1u << 4,         /* and AMX BF16, which the system lets this process use */
+    TFM_CPU_AMX = 1u << 4,         /* and AMX for bfloat16 and int8, which the system lets this process use */
 };
 
-/* What this CPU has. bf16: panels of bfloat16 are to be made, for which the system is asked, once in the life of the
- * process, to let it use AMX; the answer stays, as such panels fit no other kernels. */
-unsigned tfm_cpu_flags(bool bf16);
+/* What this CPU has. narrow: bfloat16 or int8 will be multiplied, for which the system is asked, once in the life of
+ * the process, to let it use AMX; the answer stays, as panels of bfloat16 fit no other kernels. */
+unsigned tfm_cpu_flags(bool narrow);
 
 /* The best table for these flags. Tests pass 0. Static storage. */
 const tfm_kernels *tfm_kernels_for(unsigned cpu_flags);

@@ -25,7 +25,7 @@ const tfm_kernels *TWIN(tfm_kernels_table)(void)
     static const tfm_kernels table = {
         .twin = TFM_TEXT(TFM_TWIN),
         .f32 = {MR, NR, 1, 1, true, TILE(tfm_gemm_block), TILE(tfm_pack_a), TILE(tfm_pack_b)},
-#if defined(__AMX_BF16__)
+#if defined(TFM_AMX_TWIN)
         .bf16 = {32, 32, 2, 16, false, TWIN(tfm_gemm_block_amx), TWIN(tfm_pack_a_amx), TWIN(tfm_pack_b_amx)},
 #elif PAIRS
         .bf16 = {MR, NR, 2, 1, false, TWIN(tfm_gemm_block_bf16), TWIN(tfm_pack_a_bf16), TWIN(tfm_pack_b_bf16)},

@@ -175,7 +175,7 @@ static bool place(tfm_inference *to, const tfm_kernels *kernels, const tfm_alloc
 static bool pack(tfm_inference *to, const tfm_mapping *mapping, tfm_pool *pool, const tfm_allocator *a)
 {
     const size_t threads = tfm_pool_threads(pool);
-    job j = {.to = to, .mapping = mapping, .kernels = tfm_kernels_for(tfm_cpu_flags(to->dtype == TFM_DTYPE_BF16))};
+    job j = {.to = to, .mapping = mapping, .kernels = tfm_kernels_for(tfm_cpu_flags(to->dtype != TFM_DTYPE_F32))};
     size_t tasks = 0;
 
     if (!place(to, j.kernels, a)) return false;
