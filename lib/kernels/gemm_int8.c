@@ -64,16 +64,17 @@ INLINE void multiply_add(sums *acc, const int8_t *a, const int8_t *b)
 
 #endif
 
-/* c = sums * scale of the row * scale of the column. */
+/* c = sums * scale of the row * scale of the column. Sums of offset values wrap around, and back. */
 INLINE void store(float *c, const sums *acc, float scale, const tfm_i8_panel *b, size_t cols)
 {
     float full[COLS];
 
     for (int j = 0; j < COLS; j += 8) {
-        i8 sum, offset;
+        u8v sum, offset;
         memcpy(&sum, (const char *)acc + (size_t)j * sizeof(int32_t), sizeof sum);
         memcpy(&offset, b->sum + j, sizeof offset);
-        STORE(full + j, __builtin_convertvector(sum - I8_OFFSET * offset, v8) * (splat(scale) * LOAD(b->scale + j)));
+        sum -= I8_OFFSET * offset;
+        STORE(full + j, __builtin_convertvector((i8)sum, v8) * (splat(scale) * LOAD(b->scale + j)));
     }
     memcpy(c, full, cols == COLS ? sizeof full : cols * sizeof *c);
 }
