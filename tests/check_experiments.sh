@@ -27,7 +27,7 @@ for set in train val test_2016_flickr test_2017_flickr test_2017_mscoco; do
         { zcat "$data/multi30k/tok/$set.lc.norm.tok.$language.gz" || true; } 2> /dev/null | sed 70q > "$out/few/$set.lc.norm.tok.$language"
     done
 done
-run multi30k.sh --epochs 1 --out "$out/whole" "$out/few" --merges 100
+run multi30k.sh --steps 1 --out "$out/whole" "$out/few" --merges 100
 lines "$out/whole/train.en" 70
 lines "$out/whole/results.md" 4
 
@@ -61,12 +61,12 @@ mixed() # HAD HAS SCRIPT...
     grep -q -e "was made with.* $1.*, not.* $2.*; give another --out" "$out/log" || fail "${*:3}"
 }
 mixed '--seed 1' '--seed 2' ablations.sh --dry-run --rows '^E$' --seed 2 --out "$out/rows" "$data/multi30k/tok"
-mixed '--epochs 1' '--epochs 2' multi30k.sh --epochs 2 --out "$out/whole" "$out/few"
-mixed '--epochs 1' '--epochs 1 .*--dropout 0.1' multi30k.sh --epochs 1 --out "$out/whole" "$out/few" --dropout 0.1
+mixed '--steps 1' '--steps 2' multi30k.sh --steps 2 --out "$out/whole" "$out/few"
+mixed '--steps 1' '--steps 1 .*--dropout 0.1' multi30k.sh --steps 1 --out "$out/whole" "$out/few" --dropout 0.1
 
 sed 1d "$out/few/train.lc.norm.tok.de" > "$out/shorter"
 mv "$out/shorter" "$out/few/train.lc.norm.tok.de"
-mixed '--checksum [0-9]' '--checksum [0-9]' multi30k.sh --epochs 1 --out "$out/whole" "$out/few" --merges 100
+mixed '--checksum [0-9]' '--checksum [0-9]' multi30k.sh --steps 1 --out "$out/whole" "$out/few" --merges 100
 if "$experiments/ablations.sh" --dry-run --rows '(' --out "$out/rows" "$data/multi30k/tok" > "$out/log" 2>&1; then fail "no pattern"; fi
 grep -q -e "--rows is '(', no regular expression" "$out/log" || fail "no pattern"
 # Folders of any name, from where the command is given; and figures that are all alike.
