@@ -120,8 +120,8 @@ static const option_row rows[] = {
 
     {.kind = OPTION_HEADING, .help = "Machine"},
     {"dtype", "f32|bf16|int8",
-     "type of weights and arithmetic; int8 is smallest, and fastest unless the processor has AMX, where bf16 is; a "
-     "quantised model is always int8",
+     "type of weights and arithmetic; int8 is smallest, and fastest but for many lines on a processor with AMX, where "
+     "bf16 is; a quantised model is always int8",
      OPTION_CHOICE, AT(decoder.dtype)},
     {"batch-tokens", "N", "source tokens translated together, times beam", OPTION_U32, .low = 1,
      AT(decoder.batch_tokens)},

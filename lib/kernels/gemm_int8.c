@@ -113,6 +113,7 @@ INLINE void tiles_begin(size_t rest)
         shape.line_bytes[t] = LINE;
         shape.lines[t] = t == 3 || t == 5 ? (uint8_t)(rest ? rest : LINES) : LINES;
     }
+    __asm__ volatile("" : : "r"(&shape) : "memory"); /* compilers may think that a few bytes of it are read */
     _tile_loadconfig(&shape);
 }
 
